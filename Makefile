@@ -1,0 +1,75 @@
+# `make help` says what there is. Everything runs from .venv, which `make setup` makes; no target needs it activated.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+
+# Set-up is done when it was done for exactly these files: a name made of their content, so that neither a checkout's
+# times nor an old .venv can lie about it.
+INPUTS := requirements.lock pyproject.toml scripts/setup jobs/jars.py
+READY := .venv/.ready-$(shell cat $(INPUTS) | cksum | tr ' ' -)
+
+##@ Start here
+
+.PHONY: setup
+setup: $(READY) ## Make .venv from the lock; fetch Java and the Delta jars if they are missing
+
+$(READY):
+	scripts/setup
+	@rm -f .venv/.ready-* && touch $@
+
+.PHONY: demo
+demo: setup ## Build a small archive, update it, probe it
+	$(BIN)/tidewheel demo
+
+##@ Every change
+
+.PHONY: test
+test: check ## Lint, types and the default tests
+	$(BIN)/pytest -q
+
+.PHONY: check
+check: setup ## Lint and types only
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+.PHONY: format
+format: setup ## Let ruff rewrite what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+##@ Now and then
+
+.PHONY: test-nightly
+test-nightly: setup ## The tests that take minutes
+	$(BIN)/pytest -q -m nightly
+
+.PHONY: bench-quick
+bench-quick: setup ## The benchmarks at their smallest size
+	$(BIN)/python -m benchmarks quick
+
+.PHONY: docs
+docs: setup ## Write docs/cli.md anew from the commands themselves
+	$(BIN)/python -m tidewheel.cli_reference > docs/cli.md.new
+	mv docs/cli.md.new docs/cli.md
+
+.PHONY: lock
+lock: ## Resolve the dependencies anew into requirements.lock (add UPGRADE=1 to move to newer versions)
+	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
+		--no-emit-index-url --no-annotate --custom-compile-command "make lock" \
+		$(if $(UPGRADE),--upgrade) pyproject.toml --output-file requirements.lock
+
+.PHONY: wheel
+wheel: setup ## Build dist/*.whl and dist/*.tar.gz
+	$(BIN)/python -m build --no-isolation
+
+.PHONY: clean
+clean: ## Remove .venv, caches and what was built (not the jars: they lie in the user's cache)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist spark-warehouse
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

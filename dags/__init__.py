@@ -1,0 +1,1 @@
+"""When: one Airflow DAG per archive file."""

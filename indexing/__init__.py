@@ -1,0 +1,1 @@
+"""Decide: the pure core, standard library only."""

@@ -1,0 +1,1 @@
+"""Do: Spark carries out plans, delta-rs commits them."""

@@ -1,0 +1,1 @@
+"""Read: DuckDB over the live records."""

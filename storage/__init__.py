@@ -1,0 +1,1 @@
+"""The table as it lies on disk: log, state, ledger, lease."""
