@@ -1,0 +1,70 @@
+"""Five kinds of error, told apart by what the caller should do next.
+
+Every message says what failed, with which values, and in what state the data is; `remedy` is the next
+command or change. `exit_code` is what the command line returns for the kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TidewheelError(Exception):
+    """The base of all errors that tidewheel raises on purpose."""
+
+    kind = "error"
+    exit_code = 1
+
+    def __init__(self, message: str, remedy: str = "", **values: Any) -> None:
+        super().__init__(message if not remedy else f"{message}\n  what to do: {remedy}")
+        self.message = message
+        self.remedy = remedy
+        self.values = values
+
+
+class InvalidInput(TidewheelError, ValueError):
+    """Fix the input: nothing was changed, and trying again without a change fails again."""
+
+    kind = "invalid_input"
+    exit_code = 2
+
+
+class Refused(InvalidInput):
+    """A guard said no: the operation is possible, but needs an explicit confirmation."""
+
+    kind = "refused"
+    exit_code = 3
+
+
+class Conflict(TidewheelError, RuntimeError):
+    """Refresh and retry: somebody else changed the archive first."""
+
+    kind = "conflict"
+    exit_code = 4
+
+
+class Superseded(Conflict):
+    """A newer batch of the same slot was committed while this attempt ran; its data wins."""
+
+    kind = "superseded"
+
+
+class OutcomeUnknown(TidewheelError, RuntimeError):
+    """The commit may or may not have happened: look before doing anything else."""
+
+    kind = "outcome_unknown"
+    exit_code = 5
+
+
+class Damaged(TidewheelError, RuntimeError):
+    """The archive does not hold what it must hold: stop, audit, restore."""
+
+    kind = "damaged"
+    exit_code = 6
+
+
+class NotInstalled(TidewheelError, RuntimeError):
+    """Something this command needs is not on the machine."""
+
+    kind = "not_installed"
+    exit_code = 7

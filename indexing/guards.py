@@ -1,0 +1,62 @@
+"""Guards: the watermark only moves forward, so what would move it by mistake needs a confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.errors import Refused
+from tidewheel.indexing.receipts import SlotReceipt
+from tidewheel.indexing.slots import iso
+from tidewheel.indexing.state import TableState
+
+FUTURE_SKEW_US = 60 * 1_000_000
+
+
+def guard_watermark(
+    state: TableState,
+    watermark: int | None,
+    now_us: int,
+    *,
+    allow_future: bool = False,
+    allow_jump: bool = False,
+) -> None:
+    """Refuse a watermark in the future (wall clock) or further ahead than a record can live (data clock)."""
+    definition, before = state.definition, state.watermark
+    if watermark is None or (before is not None and watermark <= before):
+        return
+    axis = definition.axis
+    if definition.clock is Clock.WALL and axis.end_us(watermark) > now_us + FUTURE_SKEW_US and not allow_future:
+        raise Refused(
+            f"slot {axis.name(watermark)} of archive {definition.name} ends at {iso(axis.end_us(watermark))}, "
+            f"which is in the future (now {iso(now_us)}); committing it would expire records that are still valid. "
+            "Nothing was changed",
+            "check the slot, or confirm with --allow-future",
+            slot=watermark,
+        )
+    if definition.clock is Clock.DATA and before is not None and watermark - before > definition.span and not allow_jump:
+        raise Refused(
+            f"slot {axis.name(watermark)} is {watermark - before} slots after the watermark "
+            f"{axis.name(before)} of archive {definition.name}; every stored record (span {definition.span} slots) "
+            "would expire. Nothing was changed",
+            "check the slot, or confirm with --allow-jump",
+            slot=watermark,
+        )
+
+
+def guard_shrink(
+    state: TableState, receipts: Sequence[SlotReceipt], shrink_max: float, *, allow_shrink: bool = False
+) -> None:
+    """Refuse a replay that brings far fewer records than the slot had: an emptied topic, a deleted file."""
+    for receipt in receipts:
+        known = state.ledger.records.get(receipt.slot)
+        if known is None or allow_shrink or receipt.rows_in >= known.rows_in * (1 - shrink_max):
+            continue
+        raise Refused(
+            f"the new batch of slot {state.definition.axis.name(receipt.slot)} has {receipt.rows_in} records, "
+            f"the one it would replace had {known.rows_in}: more than {shrink_max:.0%} fewer. Nothing was changed",
+            "check the source, or confirm with --allow-shrink",
+            slot=receipt.slot,
+            rows_before=known.rows_in,
+            rows_now=receipt.rows_in,
+        )
