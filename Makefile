@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN := .venv/bin
+UV = $(or $(shell command -v uv),$(BIN)/uv)
 
 # Set-up is done when it was done for exactly these files: a name made of their content, so that neither a checkout's
 # times nor an old .venv can lie about it.
@@ -55,7 +56,7 @@ docs: setup ## Write docs/cli.md anew from the commands themselves
 
 .PHONY: lock
 lock: ## Resolve the dependencies anew into requirements.lock (add UPGRADE=1 to move to newer versions)
-	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
+	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
 		--no-emit-index-url --no-annotate --custom-compile-command "make lock" \
 		$(if $(UPGRADE),--upgrade) pyproject.toml --output-file requirements.lock
 
