@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tidewheel.indexing.errors import NotInstalled
+from tidewheel.jobs.jars import jar_paths
+
 ROOT = Path(__file__).parent.parent
 ROOMS = ("indexing", "storage", "jobs", "sql", "dags")
 # Files that the rooms read at run time; planted, so that the test does not depend on today's files.
@@ -24,8 +27,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = place / "tree"
     for folder in ("tidewheel", *ROOMS):
         shutil.copytree(ROOT / folder, tree / folder, symlinks=True)
-    for file in ("pyproject.toml", "LICENSE"):
-        shutil.copy(ROOT / file, tree)
+    for file in (ROOT / "pyproject.toml", ROOT / "LICENSE", *ROOT.glob("README*")):
+        shutil.copy(file, tree)
     for file in DATA:
         (tree / file).touch()
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(place / "dist"), str(tree)]
@@ -97,3 +100,9 @@ def test_the_lock_names_hashes_and_no_place():
     assert "://" not in text
     for entry in re.split(r"\n(?=\S)", text):
         assert entry.startswith("#") or "--hash=sha256:" in entry, entry
+
+
+def test_missing_jars_name_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TIDEWHEEL_JARS", str(tmp_path))
+    with pytest.raises(NotInstalled, match="make setup"):
+        jar_paths()
