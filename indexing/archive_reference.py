@@ -1,0 +1,116 @@
+"""The manual page of the archive file, `docs/archive-file.md`, written from the table of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidewheel.indexing.archive_fields import FIELDS, SECTIONS, Absent, Field, fields_of
+from tidewheel.indexing.toml_text import toml_text
+
+_OPENING = """\
+# The archive file
+
+One TOML file under `archives/` describes one archive: what it holds, how time is cut, where its batches come
+from, and when it is updated. All faults of a file are reported at once, each with its line, the value and the
+remedy:
+
+    a.toml:9 [time] interval = 300: a number without a unit; use a duration such as "90s", "15m", "1h" or "7d"
+
+This page is generated from the table of fields that files are checked against.
+
+"""
+_VALUES = """\
+## How values are written
+
+- **duration**: whole numbers with units, the largest first: `"90s"`, `"15m"`, `"1h30m"`, `"7d"`, `"500ms"`
+  (units `w`, `d`, `h`, `m`, `s`, `ms`, `us`), or ISO as in `"PT1H"`. Months and years have no fixed length
+  and are refused.
+- **moment with time zone**: `2026-01-01T00:00:00Z`, with or without quotes. Everything is computed in UTC.
+- **column**: a top-level column, without spaces and without any of `, ; { } ( ) = .` or quotes. `ins_slot`,
+  `exp_slot`, `valid_until`, `row_hash`, `layout`, `g` and `e` are columns that the archive adds itself.
+- **SQL expression**: one Spark SQL expression over the columns of the record. It may not depend on the time
+  of the call or on chance, because applying a batch again must give the same archive.
+- **path template**: a path with `{start}` and `{end}` (the bounds of the slot, ISO or by a date format of
+  `%Y %y %m %d %H %M %S %f %j %G %V %u`) and `{slot}` (its number, or padded as in `{slot:08d}`). Every slot
+  needs a path of its own. Double the braces that Spark should see: `{{a,b}}`.
+- **table of strings**: numbers and booleans are turned into strings. Dotted names need no quotes:
+  `kafka.topic = "flows"` is the option `kafka.topic`. `${ENV:NAME}` is replaced at run time; an option that
+  looks like a secret must be written so.
+
+"""
+_SOURCES = """\
+## The three kinds of source
+
+Files, one path for each slot, are in the full example below. Any reader that Spark has, with the column that
+tells the slot of a row:
+
+```toml
+[source]
+format = "jdbc"
+time_column = "inserted_at"
+
+[source.options]
+url = "jdbc:postgresql://db.example.com/shop"
+dbtable = "sessions"
+user = "archive"
+password = "${ENV:SHOP_PASSWORD}"
+```
+
+A Python function that returns the DataFrame of an interval:
+
+```toml
+[source]
+callable = "company.sources:sessions"
+missing = "empty"
+```
+
+"""
+
+
+def archive_file_reference() -> str:
+    """The whole page, in Markdown."""
+    sections = "".join(_section(name, meaning) for name, meaning in SECTIONS.items())
+    return f"{_OPENING}{sections}{_VALUES}{_SOURCES}## A full example\n\n```toml\n{full_example()}```\n"
+
+
+def full_example() -> str:
+    """A file that sets every key once, of keys that exclude each other only the first."""
+    return "\n".join("\n".join(_example_lines(section)) + "\n" for section in SECTIONS)
+
+
+def _section(name: str, meaning: str) -> str:
+    rows = "".join(_row(field) for field in fields_of(name))
+    header = "| key | meaning | type | default | example |\n|---|---|---|---|---|\n"
+    return f"## [{name}]\n\n{meaning}\n\n{header}{rows}\n"
+
+
+def _row(field: Field) -> str:
+    cells = (
+        f"`{field.key}`",
+        field.meaning,
+        field.kind.title,
+        _default(field),
+        f"`{toml_text(field.example)}`",
+    )
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
+
+
+def _default(field: Field) -> str:
+    if field.default is Absent.FAULT:
+        return "required"
+    if field.default is Absent.DECIDED_BY_RULE:
+        return field.default_note
+    return f"`{toml_text(field.default)}`"
+
+
+def _example_lines(section: str) -> Iterator[str]:
+    """A section's lines; tables come last, under headers of their own."""
+    fields = [field for field in FIELDS if field.section == section and not field.alternative]
+    yield f"[{section}]"
+    for field in fields:
+        if not isinstance(field.example, dict):
+            yield f"{field.key} = {toml_text(field.example)}"
+    for field in fields:
+        if isinstance(field.example, dict):
+            yield f"\n[{section}.{field.key}]"
+            yield from (f"{name} = {toml_text(value)}" for name, value in field.example.items())

@@ -1,0 +1,82 @@
+"""When updates run: presets and five-field cron texts, checked without a scheduler.
+
+Only what a person can get wrong in the file is judged here: the number of fields, names and bounds. What a
+text means is the scheduler's business, except for presets, whose runs must hold whole slots.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tidewheel.indexing.durations import MICROS_PER_UNIT, duration_text
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.slots import TimeAxis
+
+# The preset, the length that all its runs are multiples of, and one moment at which a run starts, in days.
+_PRESETS = {
+    "@hourly": (MICROS_PER_UNIT["h"], 0),
+    "@daily": (MICROS_PER_UNIT["d"], 0),
+    "@weekly": (MICROS_PER_UNIT["w"], 3),  # 1970-01-04 was the first Sunday
+    "@monthly": (MICROS_PER_UNIT["d"], 0),
+}
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
+    ("minute", 0, 59, ()),
+    ("hour", 0, 23, ()),
+    ("day of month", 1, 31, ()),
+    ("month", 1, 12, _MONTHS),
+    ("day of week", 0, 7, _DAYS),
+)
+_ITEM = re.compile(r"(?:\*|([0-9]{1,2}|[a-z]{3})(?:-([0-9]{1,2}|[a-z]{3}))?)(?:/([0-9]{1,2}))?")
+_REMEDY = f'use {", ".join(_PRESETS)} or five fields such as "*/5 * * * *"'
+
+
+def checked_cron(text: str) -> str:
+    """The text itself, if it is a preset or five fields within their bounds."""
+    if text.startswith("@"):
+        if text not in _PRESETS:
+            raise InvalidInput("unknown preset", _REMEDY)
+        return text
+    fields = text.split()
+    if len(fields) != len(_FIELDS):
+        raise InvalidInput(f"{len(fields)} fields instead of five", _REMEDY)
+    for field, (name, first, last, words) in zip(fields, _FIELDS, strict=True):
+        for item in field.lower().split(","):
+            if not _item_fits(item, first, last, words):
+                raise InvalidInput(
+                    f"{field} is not possible as the {name}", f"use {first} to {last}, *, ranges, /steps"
+                )
+    return text
+
+
+def preset_misfit(preset: str, axis: TimeAxis) -> str:
+    """Why the runs of a preset do not hold whole slots; empty if they do, or if it is no preset."""
+    if preset not in _PRESETS:
+        return ""
+    run_us, start_day = _PRESETS[preset]
+    if run_us % axis.interval_us:
+        return f"a run does not hold whole slots of {duration_text(axis.interval_us)}"
+    if (start_day * MICROS_PER_UNIT["d"] - axis.epoch_us) % axis.interval_us:
+        return "runs do not start where slots start, which the epoch decides"
+    return ""
+
+
+def fitting_preset(axis: TimeAxis) -> str:
+    """The most frequent preset whose runs hold whole slots, or nothing."""
+    return next((preset for preset in _PRESETS if not preset_misfit(preset, axis)), "")
+
+
+def _item_fits(item: str, first: int, last: int, words: tuple[str, ...]) -> bool:
+    match = _ITEM.fullmatch(item)
+    if not match:
+        return False
+    bounds = [_number(word, first, words) for word in match.group(1, 2) if word]
+    step = int(match[3]) if match[3] else 1
+    return all(first <= bound <= last for bound in bounds) and bounds == sorted(bounds) and step > 0
+
+
+def _number(word: str, first: int, words: tuple[str, ...]) -> int:
+    if word.isdigit():
+        return int(word)
+    return words.index(word) + first if word in words else -1
