@@ -29,7 +29,8 @@ def test_durations(text: str, expected: int) -> None:
     "text",
     [
         "", "P", "PT", "P1DT", "h", "1", "-1h", "+1h", "1h 30m", "1h1h", "1s1m", "1.5h",
-        "1M", "P1M", "P1Y2M", "1y", "1x", "1H30M", "１h", "9" * 19 + "s", "999999999999999999d", "1month", "month",
+        "1M", "P1M", "P1Y2M", "1y", "1x", "1H30M", "１h", "9" * 19 + "s", "1month", "month",
+        "999999999999999999d",
     ],
 )  # fmt: skip
 def test_what_is_no_duration(text: str) -> None:
