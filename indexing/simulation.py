@@ -1,0 +1,217 @@
+"""What updates do to the runs of one generation, counted in bytes without any data.
+
+A sub-index is a list of *runs* (sorted wholes, each one file or several). A run remembers its live bytes per
+expiration slot and how many dead bytes it still carries. One update of slot k, as the planner decides it:
+
+1. In column class(k), what expires at k turns from live to dead; a run without live bytes is dropped unread.
+2. `rebuild` re-clusters row class(k), `rebuild` and `expire_rebuild` the column where a run carries
+   dead bytes or there are several runs; every strategy re-clusters a sub-index that passes a bound.
+3. A re-clustered sub-index becomes one run, joined with its piece of the batch; any other piece is a new run.
+
+The cost model drives this until it is steady; the forecast starts it from what is stored.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import ceil
+
+from tidewheel.indexing.layouts import Generation, Strategy
+
+ClassPair = tuple[int, int]  # row g, column e
+Cells = Mapping[int, float]  # expiration slot → live bytes
+
+
+@dataclass(frozen=True)
+class UpdateFigures:
+    """What one update did."""
+
+    touched_subindices: int
+    rewritten_subindices: int
+    appended_bytes: float
+    rewritten_bytes: float
+    read_bytes: float
+    written_files: int
+    dropped_runs: int
+
+
+@dataclass(slots=True)
+class StoredFigures:
+    """What lies in the table after an update."""
+
+    runs: int = 0
+    files: int = 0
+    live_bytes: float = 0.0
+    dead_bytes: float = 0.0
+
+    def add(self, other: StoredFigures, sign: int = 1) -> None:
+        self.runs += sign * other.runs
+        self.files += sign * other.files
+        self.live_bytes += sign * other.live_bytes
+        self.dead_bytes += sign * other.dead_bytes
+
+
+@dataclass(slots=True)
+class Run:
+    """One sorted whole: live bytes per expiration slot, and dead bytes that it still carries."""
+
+    cells: dict[int, float]
+    live_bytes: float
+    dead_bytes: float = 0.0
+
+    @staticmethod
+    def of(cells: Cells) -> Run:
+        return Run(dict(cells), sum(cells.values()))
+
+    @staticmethod
+    def joined(parts: Iterable[Cells]) -> Run:
+        """One run of several: what re-clustering makes of them."""
+        cells: dict[int, float] = defaultdict(float)
+        for part in parts:
+            for expiration_slot, live_bytes in part.items():
+                cells[expiration_slot] += live_bytes
+        return Run.of(cells)
+
+    def expire(self, slot: int) -> bool:
+        """Turn what expires at the slot from live to dead; whether there was any."""
+        expired_bytes = self.cells.pop(slot, None)
+        if expired_bytes is None:
+            return False
+        self.live_bytes -= expired_bytes
+        self.dead_bytes += expired_bytes
+        return True
+
+
+@dataclass
+class _Tally:
+    """The figures of an update while it is being worked out."""
+
+    touched: set[ClassPair] = field(default_factory=set)
+    rewritten_subindices: int = 0
+    rewritten_bytes: float = 0.0
+    read_bytes: float = 0.0
+    written_files: int = 0
+    dropped_runs: int = 0
+
+
+class Simulation:
+    """The sub-indices of one generation. An update costs the batch's cells and the runs it touches."""
+
+    def __init__(self, generation: Generation) -> None:
+        self.generation = generation
+        self.stored = StoredFigures()
+        self._runs: dict[ClassPair, list[Run]] = {}
+        self._columns: dict[int, int] = {}
+
+    def store(self, subindex: ClassPair, cells: Cells) -> None:
+        """Put a run where it already lies, as no update's work."""
+        before = self._figures([subindex])
+        self._runs.setdefault(subindex, []).append(Run.of(cells))
+        self._account(before, [subindex])
+
+    def run_counts(self) -> dict[ClassPair, int]:
+        """Runs per sub-index that has any."""
+        return {subindex: len(runs) for subindex, runs in self._runs.items()}
+
+    def update(self, slot: int, batch: Cells | None) -> UpdateFigures:
+        """Apply the next slot: its batch by expiration slot (none: expiry alone), and what expires at it."""
+        row = self.generation.layout.row_of(slot) if batch is not None else None
+        pieces = self._pieces(row, slot, batch or {})
+        column = self._column_of(slot)
+        concerned = [subindex for subindex in self._runs if subindex[0] == row or subindex[1] == column]
+        concerned += [subindex for subindex in pieces if subindex not in self._runs]
+        before = self._figures(concerned)
+        tally = _Tally()
+        for subindex in concerned:
+            if subindex[1] == column:
+                self._expire(subindex, slot, tally)
+            self._settle(subindex, subindex[0] == row, subindex[1] == column, pieces.get(subindex), tally)
+        self._account(before, concerned)
+        return UpdateFigures(
+            touched_subindices=len(tally.touched),
+            rewritten_subindices=tally.rewritten_subindices,
+            appended_bytes=sum(sum(piece.values()) for piece in pieces.values()),
+            rewritten_bytes=tally.rewritten_bytes,
+            read_bytes=tally.read_bytes,
+            written_files=tally.written_files,
+            dropped_runs=tally.dropped_runs,
+        )
+
+    def _pieces(self, row: int | None, slot: int, batch: Cells) -> dict[ClassPair, dict[int, float]]:
+        """The batch by sub-index; what is dead before its own update is never stored."""
+        pieces: dict[ClassPair, dict[int, float]] = {}
+        if row is None:
+            return pieces
+        for expiration_slot, live_bytes in batch.items():
+            if expiration_slot > slot and live_bytes > 0:
+                subindex = (row, self._column_of(expiration_slot))
+                pieces.setdefault(subindex, {})[expiration_slot] = live_bytes
+        return pieces
+
+    def _expire(self, subindex: ClassPair, slot: int, tally: _Tally) -> None:
+        runs = self._runs.get(subindex, [])
+        if sum(
+            run.expire(slot) for run in runs
+        ):  # a sum, because every run must expire and not only the first
+            tally.touched.add(subindex)
+        survivors = [run for run in runs if run.cells]
+        tally.dropped_runs += len(runs) - len(survivors)
+        self._runs[subindex] = survivors
+
+    def _settle(
+        self, subindex: ClassPair, receives: bool, turns: bool, piece: Cells | None, tally: _Tally
+    ) -> None:
+        """Re-cluster the sub-index or append to it, and drop it from the books when it is empty."""
+        runs = self._runs.get(subindex, [])
+        if runs and self._reclusters(runs, receives, turns):
+            tally.touched.add(subindex)
+            tally.rewritten_subindices += 1
+            tally.rewritten_bytes += sum(run.live_bytes for run in runs)
+            tally.read_bytes += sum(run.live_bytes + run.dead_bytes for run in runs)
+            runs = [Run.joined([*(run.cells for run in runs), piece or {}])]
+            tally.written_files += self._files(runs[0])
+        elif piece:
+            runs = [*runs, Run.of(piece)]
+            tally.written_files += self._files(runs[-1])
+        if piece:
+            tally.touched.add(subindex)
+        if runs:
+            self._runs[subindex] = runs
+        else:
+            self._runs.pop(subindex, None)
+
+    def _reclusters(self, runs: list[Run], receives: bool, turns: bool) -> bool:
+        generation = self.generation
+        partly_dead = any(run.dead_bytes for run in runs)
+        if generation.strategy is Strategy.REBUILD and receives:
+            return True
+        if generation.strategy is not Strategy.NO_REBUILD and turns and (partly_dead or len(runs) > 1):
+            return True
+        if len(runs) + receives > generation.runs_max:
+            return True
+        dead_bytes = sum(run.dead_bytes for run in runs)
+        stored_bytes = dead_bytes + sum(run.live_bytes for run in runs)
+        return partly_dead and dead_bytes > generation.dead_share_max * stored_bytes
+
+    def _column_of(self, slot: int) -> int:
+        if slot not in self._columns:
+            self._columns[slot] = self.generation.layout.column_of(slot)
+        return self._columns[slot]
+
+    def _files(self, run: Run) -> int:
+        return ceil((run.live_bytes + run.dead_bytes) / self.generation.target_file_bytes)
+
+    def _figures(self, subindices: Iterable[ClassPair]) -> StoredFigures:
+        runs = [run for subindex in subindices for run in self._runs.get(subindex, ())]
+        return StoredFigures(
+            runs=len(runs),
+            files=sum(map(self._files, runs)),
+            live_bytes=sum(run.live_bytes for run in runs),
+            dead_bytes=sum(run.dead_bytes for run in runs),
+        )
+
+    def _account(self, before: StoredFigures, subindices: Iterable[ClassPair]) -> None:
+        self.stored.add(before, -1)
+        self.stored.add(self._figures(subindices))
