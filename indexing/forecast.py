@@ -20,7 +20,7 @@ from typing import Any
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import Generation, Layout, Strategy
-from tidewheel.indexing.simulation import Simulation, ClassPair
+from tidewheel.indexing.simulation import ClassPair, Simulation
 
 Cell = tuple[int, int]  # insertion slot, expiration slot
 Size = tuple[int, int]  # rows, bytes
