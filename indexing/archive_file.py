@@ -95,9 +95,7 @@ class _Page:
                     self.values[field.place] = field.kind.check(content.get(field.key, field.default))
                 except InvalidInput as error:
                     for part in error.values.get("each", (error,)):
-                        yield self.fault(
-                            field.place, part.message, part.remedy, part.values.get("within", ())
-                        )
+                        yield self.fault(field.place, part.message, part.remedy, part.values.get("within", ()))
 
     def fault(self, place: str, wrong: str, remedy: str, within: tuple[str, ...] = ()) -> Fault:
         """A fault at "section.key" or "section", with the value there; `within` leads on to its line only."""
@@ -116,9 +114,7 @@ class _Page:
         close = get_close_matches(name, known, n=1)
         remedy = f"did you mean {close[0]}? known are" if close else "known are"
         shown = f"[{path[0]}]" if what == "section" else f"[{path[0]}] {_shortened(name)}"
-        return self._located(
-            path, shown, f"unknown {what} {_shortened(name)}", f"{remedy} {', '.join(known)}"
-        )
+        return self._located(path, shown, f"unknown {what} {_shortened(name)}", f"{remedy} {', '.join(known)}")
 
     def _located(self, path: tuple[str, ...], place: str, wrong: str, remedy: str) -> Fault:
         return Fault(self._file_name, line_of(self._lines, path), place, wrong, remedy)

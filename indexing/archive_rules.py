@@ -111,9 +111,7 @@ def _log_outlives_grace(settings: Settings) -> Iterator[Breach]:
 def _one_source(settings: Settings) -> Iterator[Breach]:
     given = [place.removeprefix("source.") for place in SELECTORS if place in settings.given]
     if not given:
-        yield Breach(
-            "source", "no source", "give one of path (files), time_column (any reader), callable (Python)"
-        )
+        yield Breach("source", "no source", "give one of path (files), time_column (any reader), callable (Python)")
     if len(given) > 1:
         yield Breach("source", f"{' and '.join(given)} are different sources", "keep one of them")
 
@@ -128,9 +126,7 @@ def _source_uses_its_keys(settings: Settings) -> Iterator[Breach]:
                     "remove it, or remove callable",
                 )
     if settings.source_kind is SourceKind.READER and "source.format" not in settings.given:
-        yield Breach(
-            "source.format", "required with time_column", 'name the reader, such as "jdbc" or "delta"'
-        )
+        yield Breach("source.format", "required with time_column", 'name the reader, such as "jdbc" or "delta"')
 
 
 def _paths_tell_slots_apart(settings: Settings) -> Iterator[Breach]:

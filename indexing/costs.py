@@ -53,11 +53,7 @@ class Prediction:
 
     def figures(self) -> dict[str, float]:
         """The predicted numbers by name."""
-        return {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if one.name not in ("generation", "method")
-        }
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("generation", "method")}
 
     @property
     def write_amplification(self) -> float:
@@ -105,10 +101,7 @@ class MediumCosts:
         update = self._update_seconds(prediction, workload.row_bytes)
         probe = self._probe_seconds(prediction, workload.row_bytes)
         stored_megabytes = (prediction.live_bytes + prediction.dead_bytes) / MEGABYTE
-        scan = (
-            stored_megabytes * self.scanned_megabyte_seconds
-            + prediction.stored_files * self.scanned_file_seconds
-        )
+        scan = stored_megabytes * self.scanned_megabyte_seconds + prediction.stored_files * self.scanned_file_seconds
         total = update + workload.probes * probe + workload.scans * scan
         return Times(update, probe, scan, total)
 

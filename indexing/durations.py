@@ -66,9 +66,7 @@ def duration_text(duration_us: int) -> str:
 
 def _total(counts: tuple[str | None, ...], units: tuple[str, ...]) -> int:
     total_us = sum(
-        int(count) * MICROS_PER_UNIT[unit]
-        for count, unit in zip(counts, units, strict=True)
-        if count is not None
+        int(count) * MICROS_PER_UNIT[unit] for count, unit in zip(counts, units, strict=True) if count is not None
     )
     if total_us > DURATION_MAX_US:
         raise InvalidInput("longer than 100 years", USUAL)
@@ -78,16 +76,12 @@ def _total(counts: tuple[str | None, ...], units: tuple[str, ...]) -> int:
 def _refusal(text: str) -> InvalidInput:
     """The most helpful thing to say about a text that is no duration."""
     if _CALENDAR.fullmatch(text.strip()):
-        return InvalidInput(
-            "a month or a year has no fixed length", 'use a duration such as "1h", "7d" or "30d"'
-        )
+        return InvalidInput("a month or a year has no fixed length", 'use a duration such as "1h", "7d" or "30d"')
     words = _WORDS.fullmatch(text.strip().lower())
     if words and (unit := _WORD_UNITS.get(words[2]) or _WORD_UNITS.get(words[2].removesuffix("s"))):
         return InvalidInput("units are written short", f'write "{words[1]}{unit}"')
     if re.fullmatch("[0-9]+", text):
         return InvalidInput("a number without a unit", USUAL)
     if re.search(r"[0-9][.,][0-9]", text):
-        return InvalidInput(
-            "a duration has no fractions", 'combine units instead, such as "1h30m" or "500ms"'
-        )
+        return InvalidInput("a duration has no fractions", 'combine units instead, such as "1h30m" or "500ms"')
     return InvalidInput("not a duration", f"{USUAL}; units are w, d, h, m, s, ms, us, the largest first")

@@ -179,9 +179,7 @@ class _Sums:
     def _dead_bytes_unfolded(self) -> float:
         """Every appended piece stays until its last record has expired."""
         last, classes = self._last_lifetimes(), self.generation.layout.expiration_classes
-        waits = (
-            share * (last[d % classes] - d) for d, share in enumerate(self.workload.lifetimes) if d and share
-        )
+        waits = (share * (last[d % classes] - d) for d, share in enumerate(self.workload.lifetimes) if d and share)
         return self.workload.arriving_bytes * sum(waits)
 
     def _runs_unfolded(self) -> float:

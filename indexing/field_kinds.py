@@ -39,9 +39,7 @@ def text(value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{kind_name(value)}, not a string", "write it in double quotes")
     if not value.isprintable():
-        raise InvalidInput(
-            "holds a line break or another character that cannot be seen", "write it in one line"
-        )
+        raise InvalidInput("holds a line break or another character that cannot be seen", "write it in one line")
     return value
 
 
@@ -61,9 +59,7 @@ def check_each(checks: Iterable[Callable[[], Part]]) -> list[Part]:
 def some_text(value: object) -> str:
     checked = text(value)
     if checked != checked.strip() or not checked:
-        raise InvalidInput(
-            "empty, or with spaces at an end", "write the value without them, or leave the key out"
-        )
+        raise InvalidInput("empty, or with spaces at an end", "write the value without them, or leave the key out")
     return checked
 
 

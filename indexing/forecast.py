@@ -74,9 +74,7 @@ def forecast(stored: Stored, watermark: int, updates: int, repeated_slots: int =
     (10, 5, 0, 500)
     """
     if not stored:
-        raise InvalidInput(
-            "a forecast needs a generation", "give the current one, without cells if it is empty"
-        )
+        raise InvalidInput("a forecast needs a generation", "give the current one, without cells if it is empty")
     if updates < 1 or repeated_slots < 0:
         raise InvalidInput(
             f"{updates} updates after the mean of {repeated_slots} slots cannot be forecast",

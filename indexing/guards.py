@@ -34,7 +34,12 @@ def guard_watermark(
             "check the slot, or confirm with --allow-future",
             slot=watermark,
         )
-    if definition.clock is Clock.DATA and before is not None and watermark - before > definition.span and not allow_jump:
+    if (
+        definition.clock is Clock.DATA
+        and before is not None
+        and watermark - before > definition.span
+        and not allow_jump
+    ):
         raise Refused(
             f"slot {axis.name(watermark)} is {watermark - before} slots after the watermark "
             f"{axis.name(before)} of archive {definition.name}; every stored record (span {definition.span} slots) "

@@ -90,9 +90,7 @@ def fold(ledger: Ledger, version: int, receipt: Receipt, span: int) -> Ledger:
     if receipt.slots:
         applied = merged_ranges((*applied, *ranges_of(one.slot for one in receipt.slots)))
     if receipt.relocated:
-        records = {
-            slot: replace(record, generation=receipt.generation) for slot, record in records.items()
-        }
+        records = {slot: replace(record, generation=receipt.generation) for slot, record in records.items()}
     return Ledger(
         version=version,
         head=receipt.head,
@@ -139,16 +137,15 @@ def _alive(records: Mapping[int, SlotRecord], watermark: int | None) -> dict[int
         return dict(records)
     alive = {}
     for slot, record in records.items():
-        if min(record.cells, default=watermark + 1) <= watermark:
-            record = replace(record, cells={x: cell for x, cell in record.cells.items() if x > watermark})
-        if record.cells:
-            alive[slot] = record
+        cells = record.cells
+        if min(cells, default=watermark + 1) <= watermark:
+            cells = {expiration: cell for expiration, cell in cells.items() if expiration > watermark}
+        if cells:
+            alive[slot] = record if cells is record.cells else replace(record, cells=cells)
     return alive
 
 
-def _relevant(
-    tombstones: tuple[Tombstone, ...], watermark: int | None, span: int
-) -> tuple[Tombstone, ...]:
+def _relevant(tombstones: tuple[Tombstone, ...], watermark: int | None, span: int) -> tuple[Tombstone, ...]:
     if watermark is None:
         return tombstones
     return tuple(dict.fromkeys(one for one in tombstones if one.matters_at(watermark, span)))

@@ -185,9 +185,7 @@ class _Draft:
             return "column turns"
         return ""
 
-    def _bound_reason(
-        self, generation: Generation, survivors: list[FileFact], alive: int, receives: bool
-    ) -> str:
+    def _bound_reason(self, generation: Generation, survivors: list[FileFact], alive: int, receives: bool) -> str:
         """Which bound of the sub-index would be passed, or an empty text."""
         runs = len({file.run for file in survivors}) + (1 if receives else 0)
         if runs > generation.runs_max:

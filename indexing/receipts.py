@@ -57,7 +57,6 @@ class SlotReceipt:
     dead_on_arrival: int
     forgotten: int
     quarantined: int
-    capped: int
     cells: Cells
     lineage: tuple[str, ...] = ()
 
@@ -75,16 +74,13 @@ class SlotReceipt:
             "dead_on_arrival": self.dead_on_arrival,
             "forgotten": self.forgotten,
             "quarantined": self.quarantined,
-            "capped": self.capped,
             "cells": cells_to_json(self.cells),
             "lineage": list(self.lineage),
         }
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> SlotReceipt:
-        return SlotReceipt(
-            **{**values, "cells": cells_from_json(values["cells"]), "lineage": tuple(values["lineage"])}
-        )
+        return SlotReceipt(**{**values, "cells": cells_from_json(values["cells"]), "lineage": tuple(values["lineage"])})
 
 
 @dataclass(frozen=True)
@@ -147,6 +143,7 @@ class Receipt:
     tombstones: tuple[Tombstone, ...] = ()
     restoration: Restoration | None = None
     relocated: bool = False
+    capped_rows: int = 0
     files_added: int = 0
     bytes_added: int = 0
     files_removed: int = 0
@@ -181,9 +178,7 @@ class Receipt:
                 "forgotten": tuple((slot, cells_from_json(cells)) for slot, cells in values["forgotten"]),
                 "tombstones": tuple(Tombstone(tuple(c), d, s) for c, d, s in values["tombstones"]),
                 "restoration": _restoration_from_json(values["restoration"]),
-                "subindices_touched": tuple(
-                    (int(n), int(g), int(e)) for n, g, e in values["subindices_touched"]
-                ),
+                "subindices_touched": tuple((int(n), int(g), int(e)) for n, g, e in values["subindices_touched"]),
             }
         )
 

@@ -152,17 +152,13 @@ class Simulation:
 
     def _expire(self, subindex: ClassPair, slot: int, tally: _Tally) -> None:
         runs = self._runs.get(subindex, [])
-        if sum(
-            run.expire(slot) for run in runs
-        ):  # a sum, because every run must expire and not only the first
+        if sum(run.expire(slot) for run in runs):  # a sum, because every run must expire and not only the first
             tally.touched.add(subindex)
         survivors = [run for run in runs if run.cells]
         tally.dropped_runs += len(runs) - len(survivors)
         self._runs[subindex] = survivors
 
-    def _settle(
-        self, subindex: ClassPair, receives: bool, turns: bool, piece: Cells | None, tally: _Tally
-    ) -> None:
+    def _settle(self, subindex: ClassPair, receives: bool, turns: bool, piece: Cells | None, tally: _Tally) -> None:
         """Re-cluster the sub-index or append to it, and drop it from the books when it is empty."""
         runs = self._runs.get(subindex, [])
         if runs and self._reclusters(runs, receives, turns):

@@ -11,9 +11,7 @@ from tidewheel.indexing.field_kinds import IDENTIFIER, WHOLE_MAX, Kind, check_ea
 from tidewheel.indexing.source_paths import check_template
 
 _ENV_REFERENCE = re.compile(r"\$\{ENV:[A-Za-z_][A-Za-z0-9_]*\}")
-_ENV_REMEDY = (
-    "keep secrets out of the file: write ${ENV:NAME}, which is read from the environment at run time"
-)
+_ENV_REMEDY = "keep secrets out of the file: write ${ENV:NAME}, which is read from the environment at run time"
 _SECRET_WORD = r"(?:pass(?:word|wd|phrase)|secret|token(?!s|iz)|(?:access|account|api|private)[._-]?key)"
 _SECRET_NAME = re.compile(_SECRET_WORD, re.IGNORECASE)
 # Options about a secret that do not hold it: where it lies, who provides it, how long it lives.
@@ -52,17 +50,13 @@ def _callable(value: object) -> str:
 def _spark_format(value: object) -> str:
     checked = some_text(value)
     if not re.fullmatch(rf"{IDENTIFIER}([.-][A-Za-z0-9_]+)*", checked):
-        raise InvalidInput(
-            "not the name of a Spark format", 'write, for example, "parquet", "json" or "jdbc"'
-        )
+        raise InvalidInput("not the name of a Spark format", 'write, for example, "parquet", "json" or "jdbc"')
     return checked
 
 
 def _options(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise InvalidInput(
-            f"{kind_name(value)}, not a table", "write [source.options] with one line per option"
-        )
+        raise InvalidInput(f"{kind_name(value)}, not a table", "write [source.options] with one line per option")
     set_so_far: set[str] = set()
     return dict(check_each(partial(_option, path, given, set_so_far) for path, given in _flat(value)))
 

@@ -45,14 +45,10 @@ def check_template(template: str) -> None:
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
-        raise InvalidInput(
-            str(error).lower(), "close each placeholder; double a brace that is meant"
-        ) from None
+        raise InvalidInput(str(error).lower(), "close each placeholder; double a brace that is meant") from None
     named = [_checked_placeholder(*part[1:]) for part in parts if part[1] is not None]
     if not {"start", "slot"} & set(named):
-        raise InvalidInput(
-            "the path is the same for every slot", "name the slot with {start:%Y-%m-%dT%H%M} or {slot}"
-        )
+        raise InvalidInput("the path is the same for every slot", "name the slot with {start:%Y-%m-%dT%H%M} or {slot}")
 
 
 def shared_path(template: str, axis: TimeAxis) -> tuple[str, str, str] | None:

@@ -64,11 +64,7 @@ class Workload:
 
     def batch(self, slot: int) -> dict[int, float]:
         """The bytes of a slot's batch by expiration slot."""
-        return {
-            slot + d: share * self.arriving_bytes
-            for d, share in enumerate(self.lifetimes)
-            if d > 0 and share > 0
-        }
+        return {slot + d: share * self.arriving_bytes for d, share in enumerate(self.lifetimes) if d > 0 and share > 0}
 
 
 def uniform(span: int) -> Lifetimes:

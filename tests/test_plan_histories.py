@@ -23,8 +23,11 @@ def random_generation(chance: random.Random, number: int, span: int) -> Generati
     if kind is LayoutKind.WAVE_BY_EXPIRATION:
         g = 1
     return Generation(
-        number, Layout(kind, g, e, span, seed=chance.randrange(5)), chance.choice(list(Strategy)),
-        dead_share_max=chance.choice([0.0, 0.3, 0.5, 1.0]), runs_max=chance.choice([1, 3, 16]),
+        number,
+        Layout(kind, g, e, span, seed=chance.randrange(5)),
+        chance.choice(list(Strategy)),
+        dead_share_max=chance.choice([0.0, 0.3, 0.5, 1.0]),
+        runs_max=chance.choice([1, 3, 16]),
     )
 
 
@@ -38,10 +41,14 @@ def random_batch(chance: random.Random, slot: int, span: int) -> list[Record]:
 def play(seed: int) -> None:
     chance = random.Random(seed)
     span = chance.choice([1, 2, 4, 7])
-    table = ModelTable(definition_of(random_generation(chance, 0, span), span), rows_max_per_file=chance.choice([3, 50]))
+    table = ModelTable(
+        definition_of(random_generation(chance, 0, span), span), rows_max_per_file=chance.choice([3, 50])
+    )
     oracle, head = Oracle(), chance.randrange(-5, 5)
     for _ in range(chance.randrange(3, 25)):
-        action = chance.choices(["next", "back", "range", "jump", "expire", "forget", "migrate"], [8, 4, 2, 1, 1, 1, 1])[0]
+        action = chance.choices(
+            ["next", "back", "range", "jump", "expire", "forget", "migrate"], [8, 4, 2, 1, 1, 1, 1]
+        )[0]
         if action == "forget":
             key = chance.randrange(8)
             table.forget(key)
@@ -100,7 +107,9 @@ def test_rebuild_in_order_on_full_data_touches_g_plus_e_minus_1(kind: LayoutKind
     table = ModelTable(definition_of(generation, span), rows_max_per_file=10**6)
     for slot in range(3 * span):
         before = set(table.files)
-        table.update({slot: [Record(slot, slot + life, key, (slot, life)) for life in range(1, span + 1) for key in range(2)]})
+        table.update(
+            {slot: [Record(slot, slot + life, key, (slot, life)) for life in range(1, span + 1) for key in range(2)]}
+        )
         touched = {table.files[path][0].subindex for path in set(table.files) - before}
         touched |= {(0, *map(int, path.split("/")[2:4])) for path in before - set(table.files)}
         if slot >= 2 * span:
@@ -109,7 +118,9 @@ def test_rebuild_in_order_on_full_data_touches_g_plus_e_minus_1(kind: LayoutKind
 
 def test_no_rebuild_rewrites_nothing_while_its_bounds_hold() -> None:
     span = 8
-    generation = Generation(0, Layout(LayoutKind.ROUND_ROBIN, 2, 2, span), Strategy.NO_REBUILD, dead_share_max=1.0, runs_max=10**6)
+    generation = Generation(
+        0, Layout(LayoutKind.ROUND_ROBIN, 2, 2, span), Strategy.NO_REBUILD, dead_share_max=1.0, runs_max=10**6
+    )
     table = ModelTable(definition_of(generation, span))
     for slot in range(4 * span):
         plan = table.update({slot: [Record(slot, slot + life, life, slot) for life in range(1, span + 1)]})

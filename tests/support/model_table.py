@@ -65,11 +65,19 @@ class ModelTable:
             if not (plan.watermark is not None and record.expiration_slot <= plan.watermark)
             and record.slot not in plan.slots
         ]
-        self._commit(plan, self._placed(plan, kept, fresh), Receipt(
-            operation=plan.operation, attempt=str(self.version + 1), head=self.version + 1,
-            watermark=plan.watermark, generation=plan.generation.number, committed_us=0,
-            slots=tuple(receipts),
-        ))
+        self._commit(
+            plan,
+            self._placed(plan, kept, fresh),
+            Receipt(
+                operation=plan.operation,
+                attempt=str(self.version + 1),
+                head=self.version + 1,
+                watermark=plan.watermark,
+                generation=plan.generation.number,
+                committed_us=0,
+                slots=tuple(receipts),
+            ),
+        )
         return plan
 
     def forget(self, key: object) -> Plan:
@@ -86,11 +94,20 @@ class ModelTable:
             gone[record.slot][record.expiration_slot] = cell.plus(_cell(record))
         bound = max((last for _, last in self.ledger.applied), default=None)
         tombstones = () if bound is None else (Tombstone(("key",), repr(key), bound),)
-        self._commit(plan, self._placed(plan, [r for r in alive if not hit(r)], []), Receipt(
-            operation=Operation.FORGET, attempt=str(self.version + 1), head=self.version + 1,
-            watermark=self.watermark, generation=plan.generation.number, committed_us=0,
-            forgotten=tuple(gone.items()), tombstones=tombstones,
-        ))
+        self._commit(
+            plan,
+            self._placed(plan, [r for r in alive if not hit(r)], []),
+            Receipt(
+                operation=Operation.FORGET,
+                attempt=str(self.version + 1),
+                head=self.version + 1,
+                watermark=self.watermark,
+                generation=plan.generation.number,
+                committed_us=0,
+                forgotten=tuple(gone.items()),
+                tombstones=tombstones,
+            ),
+        )
         return plan
 
     def migrate(self, generation: Generation, *, relocate: bool) -> None:
@@ -103,10 +120,19 @@ class ModelTable:
         plan = plan_relocation(self.state(), generation)
         live = self.content()
         self.definition = target
-        self._commit(plan, self._placed(plan, live, [], moved=True), Receipt(
-            operation=Operation.MIGRATE, attempt="m", head=self.version + 1, watermark=self.watermark,
-            generation=generation.number, committed_us=0, relocated=True,
-        ))
+        self._commit(
+            plan,
+            self._placed(plan, live, [], moved=True),
+            Receipt(
+                operation=Operation.MIGRATE,
+                attempt="m",
+                head=self.version + 1,
+                watermark=self.watermark,
+                generation=generation.number,
+                committed_us=0,
+                relocated=True,
+            ),
+        )
 
     def _filtered(self, record: Record, plan: Plan) -> bool:
         forgotten = any(t.digest == repr(record.key) and record.slot <= t.slot_max for t in plan.tombstones)
@@ -148,7 +174,18 @@ def _fact(path: str, subindex: SubIndex, records: tuple[Record, ...]) -> FileFac
     number, g, e = subindex
     slots = [record.slot for record in records]
     expirations = [record.expiration_slot for record in records]
-    return FileFact(path, number, g, e, min(slots), max(slots), min(expirations), max(expirations), len(records), len(records) * 100)
+    return FileFact(
+        path,
+        number,
+        g,
+        e,
+        min(slots),
+        max(slots),
+        min(expirations),
+        max(expirations),
+        len(records),
+        len(records) * 100,
+    )
 
 
 def _cell(record: Record) -> Cell:
@@ -160,7 +197,7 @@ def _slot_receipt(slot: int, records: list[Record], stored: list[Record]) -> Slo
     for record in stored:
         cells[record.expiration_slot] = cells.get(record.expiration_slot, Cell(0, 0)).plus(_cell(record))
     gone = len(records) - len(stored)
-    return SlotReceipt(slot, len(records), len(stored), 0, gone, 0, 0, 0, cells)
+    return SlotReceipt(slot, len(records), len(stored), 0, gone, 0, 0, cells)
 
 
 def cells_of(records: Iterable[Record]) -> dict[tuple[int, int], Cell]:
@@ -173,5 +210,3 @@ def cells_of(records: Iterable[Record]) -> dict[tuple[int, int], Cell]:
 
 def forget_matcher(key: object) -> Callable[[Record], bool]:
     return lambda record: record.key == key
-
-

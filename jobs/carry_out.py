@@ -1,0 +1,233 @@
+"""Carry out a plan up to, and not including, its commit: read, filter, re-cluster, write, check.
+
+What was written is checked before it may be committed: in every sub-index that the plan rewrote whole, the cells
+that went in (by the ledger, less what the plan takes out, plus the batch) must be the cells that came out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from py4j.protocol import Py4JJavaError
+from pyarrow.fs import FileType
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
+from tidewheel.indexing.layouts import Generation
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.receipts import Cell
+from tidewheel.indexing.state import FileFact, SubIndex, TableState
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.expressions import column_of, row_of
+from tidewheel.jobs.judge import Judge
+from tidewheel.jobs.schema import added_columns, columns_of, full_schema_of
+from tidewheel.jobs.source import first_line, read_batch
+from tidewheel.jobs.write import NOTHING_WRITTEN, Written, check_sizes, write_frame
+from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import Snapshot
+
+ROW_BYTES_ASSUMED = 200
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an attempt has written for a plan, not committed yet."""
+
+    plan: Plan
+    folder: str
+    written: Written
+    lineage: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    capped_rows: int = 0
+    rows_read: int = 0
+
+
+def carry_out(
+    job: ArchiveJob,
+    snapshot: Snapshot,
+    state: TableState,
+    plan: Plan,
+    folder: str,
+    lap: Callable[[str], None],
+) -> Work:
+    """Write everything the plan needs into `folder`. A plan that only drops files costs nothing."""
+    if not plan.slots and not plan.rewritten:
+        return Work(plan, folder, NOTHING_WRITTEN)
+    sources = [change.file for change in plan.rewritten]
+    check_sizes(job.location, sources)
+    spark = job.spark()
+    lap("session")
+    frames: list[DataFrame] = []
+    judge: Judge | None = None
+    lineage: Mapping[int, tuple[str, ...]] = {}
+    if plan.slots:
+        file = job.require_file()
+        job.progress("reading the source")
+        batch = read_batch(spark, file, plan.slots, columns_of(snapshot))
+        _refuse_drift(snapshot, batch.frame.schema, file.policy.new_column)
+        judge, lineage = Judge(file, snapshot.definition, columns_of(snapshot), plan), batch.lineage
+        frames.append(judge.judged(batch.frame, spark))
+        lap("source")
+    frames += kept_frames(spark, snapshot, plan, sources)
+    job.progress("writing")
+    written = _written(job, snapshot, state, plan, folder, frames)
+    lap("write")
+    check_conserved(state, plan, written)
+    lap("check")
+    return Work(
+        plan,
+        folder,
+        written,
+        lineage,
+        judge.capped_rows if judge else 0,
+        sum(file.rows for file in sources),
+    )
+
+
+def kept_frames(spark: SparkSession, snapshot: Snapshot, plan: Plan, sources: Sequence[FileFact]) -> list[DataFrame]:
+    """What stays of the files to rewrite, by generation, each row placed as its generation says."""
+    frames = []
+    for number in sorted({file.generation for file in sources}):
+        paths = [file.path for file in sources if file.generation == number]
+        frame = read_files(spark, snapshot, paths)
+        if plan.watermark is not None:
+            frame = frame.where(F.col("exp_slot") > plan.watermark)
+        if plan.slots:
+            frame = frame.where(~F.col("ins_slot").isin(list(plan.slots)))
+        frames.append(placed(frame, snapshot.definition.generation(number)))
+    return frames
+
+
+def read_files(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> DataFrame:
+    """Data files as rows, without the partition columns that their folders name."""
+    schema = full_schema_of(snapshot)
+    reader = spark.read.schema(schema).option("recursiveFileLookup", "true")
+    return reader.parquet(*snapshot.location.spark_paths(paths))
+
+
+def placed(frame: DataFrame, generation: Generation) -> DataFrame:
+    """Rows with the sub-index they belong to under a generation."""
+    layout = generation.layout
+    return frame.withColumns(
+        {
+            "layout": F.lit(generation.number),
+            "g": row_of(layout, F.col("ins_slot")),
+            "e": column_of(layout, F.col("exp_slot")),
+        }
+    )
+
+
+def discard(location: Location, attempt: str, work: Work | None) -> None:
+    """Delete what an attempt wrote and did not commit; what stays behind is vacuum's."""
+    folder = work.folder if work else ""
+    for name in {folder, f"{attempt}-1"} - {""}:
+        try:
+            if location.filesystem.get_file_info(location.child(name)).type == FileType.Directory:
+                location.filesystem.delete_dir(location.child(name))
+        except OSError:
+            continue
+
+
+def _refuse_drift(snapshot: Snapshot, batch: StructType, policy: str) -> None:
+    new = added_columns(batch, columns_of(snapshot), policy, snapshot.definition.name)
+    if new:
+        raise NewColumns(new)
+
+
+class NewColumns(TidewheelError):
+    """The batch brings columns that the policy takes: widen the archive first, then plan again."""
+
+    def __init__(self, columns: Sequence[object]) -> None:
+        super().__init__(f"{len(columns)} new columns")
+        self.columns = columns
+
+
+def _written(
+    job: ArchiveJob,
+    snapshot: Snapshot,
+    state: TableState,
+    plan: Plan,
+    folder: str,
+    frames: list[DataFrame],
+) -> Written:
+    frame = reduce(lambda left, right: left.unionByName(right), frames)
+    sizes = expected_sizes(state, plan)
+    rows = sum(file.rows for file in state.files)
+    row_bytes = sum(file.bytes for file in state.files) / rows if rows else ROW_BYTES_ASSUMED
+    target = plan.generation.target_file_bytes
+    try:
+        return write_frame(
+            frame, job.location, folder, snapshot.definition, sizes, max(1, int(target / row_bytes)), target
+        )
+    except (PySparkException, Py4JJavaError) as error:
+        raise _failed(job, error) from error
+
+
+def expected_sizes(state: TableState, plan: Plan) -> dict[SubIndex, int]:
+    """Bytes each sub-index will get, as far as the state tells: to share the work out evenly."""
+    sizes: dict[SubIndex, int] = {}
+    for change in plan.rewritten:
+        sizes[change.file.subindex] = sizes.get(change.file.subindex, 0) + change.file.bytes
+    layout = plan.generation.layout
+    share = sum(file.bytes for file in state.files) // max(1, layout.span * layout.expiration_classes)
+    for g in {layout.row_of(slot) for slot in plan.slots}:
+        for e in range(layout.expiration_classes):
+            at = (plan.generation.number, g, e)
+            sizes[at] = sizes.get(at, 0) + share
+    return sizes
+
+
+def check_conserved(state: TableState, plan: Plan, written: Written) -> None:
+    """Refuse to commit files that lost, doubled or changed a row of a sub-index rewritten whole."""
+    going = {change.file.path for change in (*plan.dropped, *plan.rewritten)}
+    rewritten = {change.file.subindex for change in plan.rewritten}
+    whole = {at for at in rewritten if all(f.path in going for f in state.files if f.subindex == at)}
+    expected: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: {} for at in whole}
+    for slot, record in state.ledger.records.items():
+        if slot in plan.slots:
+            continue
+        layout = state.definition.generation(record.generation).layout
+        for expiration, cell in record.cells.items():
+            at = (record.generation, layout.row_of(slot), layout.column_of(expiration))
+            if at in whole and (plan.watermark is None or expiration > plan.watermark):
+                expected[at][(slot, expiration)] = cell
+    for at in whole:
+        found = {c: v for c, v in written.cells.get(at, {}).items() if c[0] not in plan.slots}
+        if found != expected[at]:
+            wrong = sorted(c for c in found.keys() | expected[at].keys() if found.get(c) != expected[at].get(c))
+            raise Damaged(
+                f"sub-index {at} does not hold what the ledger says: {len(wrong)} cells differ, the first is "
+                f"(insertion slot {wrong[0][0]}, expiration slot {wrong[0][1]}). Nothing was changed",
+                "name the cells and files: tidewheel audit " + state.definition.name,
+                cells=wrong,
+            )
+
+
+def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:
+    """A Spark failure by what the caller can do about it."""
+    text = str(error)
+    said = _deepest(text) or first_line(error)
+    if "No space left on device" in text or "Disk quota exceeded" in text:
+        return InvalidInput(
+            f"the disk is full while writing to {job.location.uri} ({said}). Nothing was changed",
+            "free space (tidewheel vacuum removes what is no longer needed), then run the command again",
+        )
+    if "Permission denied" in text or "Read-only file system" in text or "Mkdirs failed" in text:
+        return InvalidInput(
+            f"cannot write to {job.location.uri} ({said}). Nothing was changed",
+            "give this user the right to write there, then run the command again",
+        )
+    return InvalidInput(
+        f"Spark could not carry out the update: {said}. Nothing was changed",
+        "if it names a source file, check that file; if a value cannot be cast, use try_cast in [archive] expires_at",
+    )
+
+
+def _deepest(text: str) -> str:
+    """The innermost cause that a Java stack trace names."""
+    causes = [line.removeprefix("Caused by: ").strip() for line in text.splitlines() if line.startswith("Caused by: ")]
+    return causes[-1][:500] if causes else ""

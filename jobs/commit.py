@@ -1,0 +1,168 @@
+"""One commit: an exact set of files in and out, head, watermark and receipt, as log entry version + 1 or not at all.
+
+No public Spark call commits an exact set of added and removed files, so Spark writes the files and delta-rs
+creates the log entry. It does so only if the entry does not exist yet, locally by a hard link and on object stores
+by a conditional PUT, and it is told not to retry: whoever loses plans again on the fresh version.
+
+Outcomes: committed (the new version), lost (`Conflict`), or `OutcomeUnknown` when the answer never came and the
+log could not be read afterwards to see whether the attempt is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deltalake import CommitProperties, DeltaTable, Field, PostCommitHookProperties, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.schema import PrimitiveType
+from deltalake.transaction import AddAction, RemoveAction, Transaction
+
+from tidewheel.indexing.definition import PARTITION_COLUMNS, STORED_COLUMNS, Definition
+from tidewheel.indexing.errors import Conflict, InvalidInput, OutcomeUnknown, TidewheelError
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.state import FileFact
+from tidewheel.storage.ledger_store import receipts_after
+from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import (
+    DEFINITION_KEY,
+    HEAD_ID,
+    WATERMARK_ID,
+    Snapshot,
+    definition_field,
+    open_snapshot,
+    watermark_to_transaction,
+)
+
+PARTITIONING = list(PARTITION_COLUMNS)
+_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """A data file that was written and is not in the log yet."""
+
+    fact: FileFact
+    stats: str
+    written_ms: int
+
+    def action(self) -> AddAction:
+        fact = self.fact
+        return AddAction(fact.path, fact.bytes, _partition(fact), self.written_ms, True, self.stats)
+
+
+def create_table(location: Location, columns: Sequence[Field], definition: Definition, receipt: Receipt) -> Snapshot:
+    """Create an empty archive: version 0, head 0, no watermark."""
+    schema = Schema([*columns, *stored_fields(), definition_field(definition), *partition_fields()])
+    try:
+        DeltaTable.create(
+            location.delta_uri,
+            schema,
+            mode="error",
+            partition_by=PARTITIONING,
+            name=definition.name,
+            # The log is cleaned by vacuum, after its receipts are folded into the ledger; by nobody else.
+            configuration={"delta.enableExpiredLogCleanup": "false"},
+            storage_options=location.storage_options,
+            commit_properties=_properties(receipt),
+            post_commithook_properties=_NO_HOOKS,
+        )
+    except DeltaError as error:
+        if "exist" in str(error):
+            raise InvalidInput(
+                f"there is already a table at {location.uri}",
+                "choose another path, or use the archive that is there",
+            ) from error
+        raise
+    return open_snapshot(location)
+
+
+def stored_fields() -> list[Field]:
+    return [
+        Field(name, PrimitiveType("timestamp" if name == "valid_until" else "long"), nullable=True)
+        for name in STORED_COLUMNS
+    ]
+
+
+def partition_fields() -> list[Field]:
+    return [Field(name, PrimitiveType("integer"), nullable=True) for name in ("g", "e")]
+
+
+def commit(snapshot: Snapshot, receipt: Receipt, added: Iterable[NewFile], removed: Iterable[FileFact]) -> int:
+    """Commit files in and out on top of the snapshot; the version it became."""
+    deleted_ms = receipt.committed_us // 1000
+    actions: list[AddAction | RemoveAction] = [one.action() for one in added]
+    for fact in removed:
+        actions.append(RemoveAction(fact.path, True, deleted_ms, fact.bytes, _partition(fact)))
+    return _write_entry(snapshot, receipt, actions, "append", snapshot.schema, None)
+
+
+def commit_schema(snapshot: Snapshot, receipt: Receipt, schema: Schema) -> int:
+    """Commit other columns or another definition; no file changes."""
+    # An overwrite is the only write that may change the schema; no file is in the partition it replaces.
+    return _write_entry(snapshot, receipt, [], "overwrite", schema, [("layout", "=", "-1")])
+
+
+def commit_relocation(snapshot: Snapshot, receipt: Receipt, added: Iterable[NewFile], schema: Schema) -> int:
+    """Commit another definition together with new files in place of all that were there."""
+    return _write_entry(snapshot, receipt, [one.action() for one in added], "overwrite", schema, None)
+
+
+def _partition(fact: FileFact) -> dict[str, str | None]:
+    return {"layout": str(fact.generation), "g": str(fact.g), "e": str(fact.e)}
+
+
+def _write_entry(
+    snapshot: Snapshot, receipt: Receipt, actions: list[Any], mode: str, schema: Schema, filters: Any
+) -> int:
+    if receipt.head != snapshot.head + 1:
+        raise ValueError(f"receipt for head {receipt.head} cannot follow head {snapshot.head}")
+    version = snapshot.version + 1
+    try:
+        snapshot.table.create_write_transaction(
+            actions,
+            mode,
+            schema,
+            PARTITIONING,
+            filters,
+            commit_properties=_properties(receipt),
+            post_commithook_properties=_NO_HOOKS,
+        )
+    except CommitFailedError as error:
+        raise Conflict(
+            f"version {version} of archive {snapshot.definition.name} was committed by somebody else first. "
+            "This attempt changed nothing",
+            "run the command again",
+        ) from error
+    except Exception as error:
+        if not _landed(snapshot, receipt, error):
+            raise
+    return version
+
+
+def _landed(snapshot: Snapshot, receipt: Receipt, error: Exception) -> bool:
+    """Whether the attempt is in the log although its commit raised."""
+    try:
+        fresh = open_snapshot(snapshot.location)
+        later = receipts_after(fresh, snapshot.version)
+    except TidewheelError as unreadable:
+        raise OutcomeUnknown(
+            f"attempt {receipt.attempt} on archive {snapshot.definition.name} raised at its commit ({error}), and "
+            f"the log cannot be read to see whether it landed ({unreadable.message})",
+            f"look for the attempt before anything else: tidewheel history {snapshot.location.uri}",
+            attempt=receipt.attempt,
+        ) from error
+    return any(one.attempt == receipt.attempt and one.head == receipt.head for _, one in later)
+
+
+def _properties(receipt: Receipt) -> CommitProperties:
+    transactions = [
+        Transaction(HEAD_ID, receipt.head),
+        Transaction(WATERMARK_ID, watermark_to_transaction(receipt.watermark)),
+    ]
+    return CommitProperties(
+        custom_metadata={DEFINITION_KEY: receipt.to_json()},
+        max_commit_retries=0,
+        app_transactions=transactions,
+    )

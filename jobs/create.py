@@ -1,0 +1,47 @@
+"""Create an archive: an empty table that holds its definition, with the columns of its source."""
+
+from __future__ import annotations
+
+import secrets
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.receipts import Operation, Receipt
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.attempts import new_attempt
+from tidewheel.jobs.commit import create_table
+from tidewheel.jobs.receipt import PROGRAM
+from tidewheel.jobs.schema import delta_fields
+from tidewheel.jobs.source import read_batch
+from tidewheel.storage.snapshot import Snapshot
+
+
+def create(job: ArchiveJob, example_slot: int | None = None) -> Snapshot:
+    """Create the archive; its columns are those the archive file names, or those of an example slot's batch."""
+    file = job.require_file()
+    if file.source.schema:
+        columns = job.spark().createDataFrame([], file.source.schema).schema
+    elif example_slot is None:
+        raise InvalidInput(
+            f"the columns of archive {file.name} are not known",
+            "set [source] schema in the archive file, or name a slot that has data: --slot",
+        )
+    else:
+        columns = read_batch(job.spark(), file, [example_slot]).frame.schema
+    missing = [name for name in file.key if name not in columns.fieldNames()]
+    if missing:
+        raise InvalidInput(
+            f"the key of archive {file.name} names {', '.join(missing)}, which the source does not have; it has "
+            f"{', '.join(name for name in columns.fieldNames() if name != 'ins_slot')}",
+            "correct [archive] key in the archive file",
+        )
+    now_us = job.clock()
+    receipt = Receipt(
+        operation=Operation.INIT,
+        attempt=new_attempt(now_us),
+        head=0,
+        watermark=None,
+        generation=file.generation.number,
+        committed_us=now_us,
+        program=PROGRAM,
+    )
+    return create_table(job.location, delta_fields(columns), file.definition(secrets.token_hex(16)), receipt)

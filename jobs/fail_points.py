@@ -1,0 +1,34 @@
+"""Fail points: named places before and after every durable step, where a test can make the process die.
+
+`TIDEWHEEL_FAIL_POINT=files_written` raises there, `TIDEWHEEL_FAIL_POINT=files_written:kill` ends the process at
+once as SIGKILL would. Unset, a fail point costs one look into the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+VARIABLE = "TIDEWHEEL_FAIL_POINT"
+NAMES = (
+    "planned",
+    "files_written",
+    "quarantine_written",
+    "committed",
+    "ledger_folded",
+    "vacuum_half_done",
+)
+
+
+class FailPointReached(BaseException):
+    """Not an Exception: nothing between the fail point and the test may handle it by mistake."""
+
+
+def reach(name: str) -> None:
+    """Die here if the environment says so."""
+    wanted, _, manner = os.environ.get(VARIABLE, "").partition(":")
+    if wanted != name:
+        return
+    if manner == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise FailPointReached(name)

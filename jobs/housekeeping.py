@@ -1,0 +1,31 @@
+"""After a commit: fold receipts into the ledger and write checkpoints, on our own schedule.
+
+None of it changes what the archive holds, so a failure here must not fail the operation that was committed.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from deltalake.exceptions import DeltaError
+
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.fail_points import reach
+from tidewheel.storage.ledger_store import FOLD_EVERY_COMMITS, fold_into_ledger
+from tidewheel.storage.snapshot import open_snapshot
+
+LOG = logging.getLogger(__name__)
+
+
+def after_commit(job: ArchiveJob, version: int) -> None:
+    """Every few commits: the receipts into the ledger, and a checkpoint, so that opening stays quick."""
+    if version % FOLD_EVERY_COMMITS:
+        return
+    try:
+        snapshot = open_snapshot(job.location)
+        fold_into_ledger(snapshot)
+        reach("ledger_folded")
+        snapshot.table.create_checkpoint()
+    except (TidewheelError, DeltaError, OSError) as error:
+        LOG.warning("version %s is committed; its housekeeping failed and is tried again later: %s", version, error)

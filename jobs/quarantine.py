@@ -1,0 +1,119 @@
+"""Quarantine: records that break a rule are kept beside the archive, as JSON, with the rule they broke.
+
+A side Delta table keyed by (slot, attempt), written before the commit; a row counts only if a committed receipt
+names its attempt for its slot, so neither a failed attempt nor a replaced batch can add to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import TableNotFoundError
+
+from tidewheel.indexing.definition import STORED_COLUMNS, Verdict
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.slots import moment
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.carry_out import Work
+from tidewheel.jobs.judge import RULES
+from tidewheel.storage.location import Location
+
+FOLDER = "quarantine"
+_SCHEMA = pa.schema(
+    [
+        pa.field("slot", pa.int64()),
+        pa.field("attempt", pa.string()),
+        pa.field("rule", pa.string()),
+        pa.field("quarantined_at", pa.timestamp("us", "UTC")),
+        pa.field("record", pa.string()),
+    ]
+)
+EXAMPLES_SHOWN = 3
+
+
+def store_quarantined(job: ArchiveJob, plan: Plan, work: Work, attempt: str) -> None:
+    """Move the attempt's quarantined records into the side table, or refuse the run where the policy says so."""
+    rows = [row for path in work.written.quarantine_paths for row in _rows(job.location, path)]
+    policy = job.require_file().policy
+    rejected = [row for row in rows if getattr(policy, RULES[row["exp_slot"]]) is Verdict.REJECT]
+    if rejected:
+        raise InvalidInput(_rejection(job, rejected), "correct the source, or set the rule to quarantine in [policy]")
+    now = moment(job.clock())
+    table = pa.Table.from_pylist(
+        [
+            {
+                "slot": row["ins_slot"],
+                "attempt": attempt,
+                "rule": RULES[row["exp_slot"]],
+                "quarantined_at": now,
+                "record": json.dumps(_user_values(row), default=_plain, ensure_ascii=False),
+            }
+            for row in rows
+        ],
+        schema=_SCHEMA,
+    )
+    side = job.location.side_location(FOLDER)
+    if job.location.is_local:
+        # delta-rs creates the table's own folder, not the one above it.
+        job.location.filesystem.create_dir(side.root)
+    write_deltalake(side.delta_uri, table, mode="append", storage_options=side.storage_options)
+    for path in work.written.quarantine_paths:
+        job.location.delete(path)
+
+
+def open_quarantine(location: Location) -> DeltaTable | None:
+    """The side table, if anything was ever quarantined."""
+    side = location.side_location(FOLDER)
+    try:
+        return DeltaTable(side.delta_uri, storage_options=side.storage_options)
+    except TableNotFoundError:
+        return None
+
+
+def quarantined_rows(location: Location, attempts: Iterable[tuple[int, str]]) -> list[dict[str, Any]]:
+    """The quarantined records that count: those of the given (slot, attempt) pairs, which committed receipts name."""
+    table = open_quarantine(location)
+    if table is None:
+        return []
+    counted = set(attempts)
+    rows = pa.table(table.to_pyarrow_table()).to_pylist()
+    return [row for row in rows if (row["slot"], row["attempt"]) in counted]
+
+
+def _rows(location: Location, path: str) -> list[dict[str, Any]]:
+    with pq.ParquetFile(location.filesystem.open_input_file(location.child(path))) as parquet:
+        rows: list[dict[str, Any]] = parquet.read().to_pylist()
+    return rows
+
+
+def _user_values(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in STORED_COLUMNS}
+
+
+def _rejection(job: ArchiveJob, rejected: list[dict[str, Any]]) -> str:
+    by_rule: dict[str, int] = {}
+    for row in rejected:
+        rule = RULES[row["exp_slot"]]
+        by_rule[rule] = by_rule.get(rule, 0) + 1
+    counts = ", ".join(f"{rows} by {rule}" for rule, rows in sorted(by_rule.items()))
+    keys = [{name: row[name] for name in job.require_file().key} for row in rejected[:EXAMPLES_SHOWN]]
+    return (
+        f"the batch has records that its archive's policy rejects: {counts}; for example those with key "
+        f"{json.dumps(keys, default=_plain)}. Nothing was changed"
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Values that JSON has no word for."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)

@@ -1,0 +1,78 @@
+"""The receipt of an attempt: counted from the files that were written, not from what was meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.receipts import Cell, Receipt, SlotReceipt
+from tidewheel.indexing.state import TableState
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.carry_out import Work
+from tidewheel.jobs.judge import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
+
+PROGRAM = f"tidewheel {version('tidewheel')}"
+
+
+def receipt_of(
+    job: ArchiveJob, state: TableState, plan: Plan, work: Work, attempt: str, timings_ms: Mapping[str, int]
+) -> Receipt:
+    """What the commit of this work does. Cost: one pass over the cells written."""
+    slots = tuple(_slot_receipt(slot, plan, work) for slot in plan.slots)
+    for one in slots:
+        if not one.balanced:
+            raise Damaged(f"the counts of slot {one.slot} do not add up: {one}. Nothing was changed")
+    removed = [change.file for change in (*plan.dropped, *plan.rewritten)]
+    batch_rows = sum(one.stored for one in slots)
+    return Receipt(
+        operation=plan.operation,
+        attempt=attempt,
+        head=state.head + 1,
+        watermark=plan.watermark,
+        generation=plan.generation.number,
+        committed_us=job.clock(),
+        slots=slots,
+        capped_rows=work.capped_rows,
+        files_added=len(work.written.files),
+        bytes_added=work.written.bytes,
+        files_removed=len(removed),
+        bytes_removed=sum(file.bytes for file in removed),
+        files_dropped=len(plan.dropped),
+        bytes_dropped=sum(change.file.bytes for change in plan.dropped),
+        rows_read=work.rows_read,
+        rows_rewritten=work.written.rows - batch_rows,
+        subindices_touched=touched(plan, work),
+        timings_ms=dict(timings_ms),
+        program=PROGRAM,
+    )
+
+
+def touched(plan: Plan, work: Work) -> tuple[tuple[int, int, int], ...]:
+    """The sub-indices that got or lost a file."""
+    changed = {change.file.subindex for change in (*plan.dropped, *plan.rewritten)}
+    return tuple(sorted(changed | {file.fact.subindex for file in work.written.files}))
+
+
+def _slot_receipt(slot: int, plan: Plan, work: Work) -> SlotReceipt:
+    cells: dict[int, Cell] = {}
+    for (number, _, _), there in work.written.cells.items():
+        if number == plan.generation.number:
+            for (insertion, expiration), cell in there.items():
+                if insertion == slot:
+                    cells[expiration] = cells[expiration].plus(cell) if expiration in cells else cell
+    fates = {code: work.written.fates.get((slot, code), 0) for code in (SHORT_LIVED, DEAD_ON_ARRIVAL, FORGOTTEN)}
+    quarantined = sum(rows for (insertion, _), rows in work.written.rules.items() if insertion == slot)
+    stored = sum(cell.rows for cell in cells.values())
+    return SlotReceipt(
+        slot=slot,
+        rows_in=stored + sum(fates.values()) + quarantined,
+        stored=stored,
+        short_lived=fates[SHORT_LIVED],
+        dead_on_arrival=fates[DEAD_ON_ARRIVAL],
+        forgotten=fates[FORGOTTEN],
+        quarantined=quarantined,
+        cells=cells,
+        lineage=tuple(work.lineage.get(slot, ())),
+    )

@@ -1,0 +1,67 @@
+"""The Spark session: one per run, local unless told otherwise, and never a network look-up for jars."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tidewheel.indexing.errors import NotInstalled
+from tidewheel.jobs.jars import jar_paths
+
+MASTER_VARIABLE = "TIDEWHEEL_SPARK_MASTER"
+_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    # Plans are small and their sizes known: adaptive execution only adds jobs.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "8",
+    # Listing a few hundred files is quicker here than as a Spark job.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
+    # INT96, Spark's default, has no min/max in the footers.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # A timestamp without a zone is read as UTC; timestamp_ntz would lift the table's reader version.
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    # Delta rebuilds its state over 50 tasks by default: seconds, for small tables.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.hadoop.parquet.summary.metadata.level": "NONE",
+    # Call sites of every column: slow, and printed as JSON to standard error on the first mistake.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+def open_session(name: str = "tidewheel") -> SparkSession:
+    """The running session, or a new one; spark-defaults.conf is honoured where it does not contradict."""
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    require_java()
+    builder = SparkSession.builder.appName(name).master(os.environ.get(MASTER_VARIABLE, "local[*]"))
+    for key, value in _SETTINGS.items():
+        builder = builder.config(key, value)
+    builder = builder.config("spark.jars", ",".join(str(path) for path in jar_paths()))
+    if "SPARK_DRIVER_MEMORY" not in os.environ:
+        builder = builder.config("spark.driver.memory", "2g")
+    return builder.getOrCreate()
+
+
+def require_java() -> None:
+    """Name what is missing before Spark fails with a gateway error."""
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") or (home and Path(home, "bin", "java").exists()):
+        return
+    raise NotInstalled(
+        "Spark needs Java 17 or newer, and there is no `java` on the PATH nor in JAVA_HOME",
+        "Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; "
+        "macOS: brew install openjdk@17",
+    )

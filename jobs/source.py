@@ -1,0 +1,202 @@
+"""The source: one DataFrame for a batch of slots, each record tagged with its slot, and where it came from.
+
+Whatever the kind, a run over several slots is the union of its single-slot batches, so any grouping of slots into
+runs brings the same records.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType, TimestampNTZType
+
+from tidewheel.indexing.definition import RESERVED_COLUMNS, ArchiveFile, Source, SourceKind
+from tidewheel.indexing.errors import InvalidInput, TidewheelError
+from tidewheel.indexing.slots import iso, moment, ranges_of
+from tidewheel.indexing.source_paths import path_for_slot
+from tidewheel.jobs.expressions import quoted, slot_of
+
+_ENVIRONMENT = re.compile(r"\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The records of some slots with their `ins_slot`, and the lineage of each slot."""
+
+    frame: DataFrame
+    lineage: Mapping[int, tuple[str, ...]]
+
+
+def read_batch(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None = None) -> Batch:
+    """The batch of the slots; `schema` is what an empty source looks like."""
+    reader = {
+        SourceKind.FILES: _read_files,
+        SourceKind.READER: _read_interval,
+        SourceKind.PYTHON: _read_python,
+    }
+    try:
+        batch = reader[file.source.kind](spark, file, slots, schema)
+    except TidewheelError:
+        raise
+    except (PySparkException, Py4JJavaError) as error:
+        raise unreadable(file, error) from error
+    return Batch(_cleaned(batch.frame, file), batch.lineage)
+
+
+def unreadable(file: ArchiveFile, error: Exception) -> InvalidInput:
+    """What Spark says about a source, in one sentence."""
+    return InvalidInput(
+        f"the source of archive {file.name} cannot be read: {first_line(error)}. Nothing was changed",
+        "check the files and [source] in the archive file, then run the command again",
+    )
+
+
+def first_line(error: Exception) -> str:
+    """The line of a Spark error that says something."""
+    text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    lines = [line.strip() for line in (text or type(error).__name__).splitlines() if line.strip()]
+    return lines[0][:500] if lines else type(error).__name__
+
+
+def options_of(source: Source) -> dict[str, str]:
+    """Reader options, with ${ENV:NAME} replaced from the environment."""
+
+    def resolved(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in os.environ:
+            raise InvalidInput(
+                f"the archive file refers to the environment variable {name}, which is not set",
+                f"set {name}, or correct [source.options]",
+            )
+        return os.environ[name]
+
+    return {key: _ENVIRONMENT.sub(resolved, str(value)) for key, value in source.options.items()}
+
+
+def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
+    source, axis = file.source, file.axis
+    frames, lineage = [], {}
+    for slot in slots:
+        path = path_for_slot(source.path, axis.start_us(slot), axis.end_us(slot), slot)
+        found = _files_at(spark, path)
+        lineage[slot] = tuple(found)
+        if found:
+            reader = spark.read.format(source.format).options(**options_of(source))
+            if source.schema:
+                reader = reader.schema(source.schema)
+            frames.append(reader.load(path).withColumn("ins_slot", F.lit(slot).cast("long")))
+        elif source.missing == "fail":
+            raise InvalidInput(
+                f"the source of slot {axis.name(slot)} has no files at {path}. Nothing was changed",
+                'wait for the data, correct [source] path, or set [source] missing = "empty"',
+                slot=slot,
+                path=path,
+            )
+    return Batch(_union(frames, spark, file, schema), lineage)
+
+
+def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
+    source, axis = file.source, file.axis
+    reader = spark.read.format(source.format).options(**options_of(source))
+    if source.schema:
+        reader = reader.schema(source.schema)
+    frame = reader.load(source.path) if source.path else reader.load()
+    if source.time_column not in frame.columns:
+        raise InvalidInput(
+            f"[source] time_column = {source.time_column!r} is not among the columns {', '.join(frame.columns)}",
+            "correct time_column in the archive file",
+        )
+    at = F.col(quoted(source.time_column))
+    wanted = F.lit(False)
+    for first, last in ranges_of(slots):
+        wanted = wanted | ((at >= F.lit(moment(axis.start_us(first)))) & (at < F.lit(moment(axis.end_us(last)))))
+    frame = frame.where(wanted).withColumn("ins_slot", slot_of(F.unix_micros(at.cast("timestamp")), axis))
+    place = source.path or source.format
+    said = {s: (f"{place} {iso(axis.start_us(s))}/{iso(axis.end_us(s))}",) for s in slots}
+    return Batch(frame, said)
+
+
+def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
+    function = _callable(file.source.callable)
+    frames = []
+    for slot in slots:
+        frame = function(spark, moment(file.axis.start_us(slot)), moment(file.axis.end_us(slot)))
+        if frame is None and file.source.missing == "fail":
+            raise InvalidInput(
+                f"{file.source.callable} returned nothing for slot {file.axis.name(slot)}. Nothing was changed",
+                'return a DataFrame, or set [source] missing = "empty"',
+            )
+        if frame is not None:
+            frames.append(frame.withColumn("ins_slot", F.lit(slot).cast("long")))
+    return Batch(_union(frames, spark, file, schema), dict.fromkeys(slots, (file.source.callable,)))
+
+
+def _callable(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInput(
+            f"[source] callable = {name!r} cannot be imported: {error}",
+            'give "package.module:function", importable where the job runs',
+        ) from error
+    return found
+
+
+def _files_at(spark: SparkSession, path: str) -> list[str]:
+    """The data files at a path or glob, as Hadoop lists them: names with sizes, hidden ones left out."""
+    jvm: Any = spark._jvm
+    hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
+    system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
+    found: list[str] = []
+    pending = list(system.globStatus(hadoop_path) or [])
+    while pending:
+        status = pending.pop()
+        name = status.getPath().getName()
+        if name.startswith(("_", ".")):
+            continue
+        if status.isDirectory():
+            pending += list(system.listStatus(status.getPath()))
+        else:
+            found.append(f"{status.getPath().toUri().getPath()} ({status.getLen()} bytes)")
+    return sorted(found)
+
+
+def _union(frames: list[DataFrame], spark: SparkSession, file: ArchiveFile, schema: StructType | None) -> DataFrame:
+    if frames:
+        return reduce(lambda left, right: left.unionByName(right), frames)
+    if schema is None and file.source.schema:
+        schema = spark.createDataFrame([], file.source.schema).schema
+    if schema is None:
+        raise InvalidInput(
+            f"the source of archive {file.name} has no data to learn its columns from",
+            "name a slot that has data, or set [source] schema in the archive file",
+        )
+    return spark.createDataFrame([], schema).withColumn("ins_slot", F.lit(0).cast("long"))
+
+
+def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
+    """Column names checked; timestamps without a zone read as UTC."""
+    names = [name for name in frame.columns if name != "ins_slot" or frame.columns.count("ins_slot") > 1]
+    taken = sorted({n for n in names if n.lower() in RESERVED_COLUMNS or n.startswith("__tw_")})
+    if taken:
+        raise InvalidInput(
+            f"the source of archive {file.name} has columns named {', '.join(taken)}, which the archive uses itself",
+            "rename them in the source (a view, or a Python callable as source)",
+        )
+    zoned = {
+        field.name: F.col(quoted(field.name)).cast("timestamp")
+        for field in frame.schema.fields
+        if isinstance(field.dataType, TimestampNTZType)
+    }
+    return frame.withColumns(zoned) if zoned else frame

@@ -1,0 +1,61 @@
+"""Delta statistics of a data file, from its Parquet footer: what prunes files without opening them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+# Long texts are cut: the least value stays below, the greatest gets a last character that sorts above all.
+TEXT_MAX = 64
+_ABOVE_ALL = "\U0010ffff"
+
+
+def file_statistics(metadata: pq.FileMetaData, schema: pa.Schema, key: Sequence[str]) -> str:
+    """The `stats` of an add action: rows, and min, max and NULLs of the key and of tidewheel's own columns."""
+    least: dict[str, Any] = {}
+    greatest: dict[str, Any] = {}
+    nulls: dict[str, int] = {}
+    positions = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    for name in (*key, "ins_slot", "exp_slot", "valid_until"):
+        if name not in positions:
+            continue
+        groups = [metadata.row_group(i).column(positions[name]).statistics for i in range(metadata.num_row_groups)]
+        if not groups or any(group is None or not group.has_min_max for group in groups):
+            continue
+        least_json = _least(min(group.min for group in groups))
+        greatest_json = _greatest(max(group.max for group in groups))
+        if least_json is not None and greatest_json is not None:
+            least[name], greatest[name] = least_json, greatest_json
+            nulls[name] = sum(group.null_count or 0 for group in groups)
+    return json.dumps({"numRecords": metadata.num_rows, "minValues": least, "maxValues": greatest, "nullCount": nulls})
+
+
+def _least(value: Any) -> Any:
+    return value[:TEXT_MAX] if isinstance(value, str) else _plain(value)
+
+
+def _greatest(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= TEXT_MAX else value[:TEXT_MAX] + _ABOVE_ALL
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """A value as Delta's JSON statistics write it; None for kinds whose order is not safe to rely on."""
+    if isinstance(value, bool | float | bytes):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return None
+    return None

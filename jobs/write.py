@@ -1,0 +1,211 @@
+"""Spark writes, the footers tell: files of one attempt, sorted by key, counted from what they hold.
+
+Rows meet by sub-index in one task each, sorted by (key, valid_until), so that a sub-index is one run of files
+that are key ranges. The output committer is the renaming one: what a failed task left behind is not picked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import fs
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.receipts import HASH_MODULUS, Cell
+from tidewheel.indexing.state import FileFact, SubIndex
+from tidewheel.jobs.commit import NewFile
+from tidewheel.jobs.expressions import quoted
+from tidewheel.jobs.judge import FATES, QUARANTINED
+from tidewheel.jobs.statistics import file_statistics
+from tidewheel.storage.location import Location
+
+# Small row groups, sorted by key: a probe reads one of them, not megabytes around it.
+ROWS_PER_GROUP = 10_000
+# Beyond so many, a literal map in the plan costs more than uneven tasks.
+LISTED_SUBINDICES_MAX = 256
+
+
+@dataclass(frozen=True)
+class Written:
+    """What one attempt wrote: data files with their cells, and the fates of what is not stored."""
+
+    files: tuple[NewFile, ...]
+    cells: Mapping[SubIndex, Mapping[tuple[int, int], Cell]]
+    fates: Mapping[tuple[int, int], int]  # (insertion slot, fate) -> records
+    rules: Mapping[tuple[int, int], int]  # (insertion slot, number of the broken rule) -> records
+    quarantine_paths: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.fact.rows for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.fact.bytes for file in self.files)
+
+
+NOTHING_WRITTEN = Written((), {}, {}, {}, ())
+
+
+def write_frame(
+    frame: DataFrame,
+    location: Location,
+    attempt: str,
+    definition: Definition,
+    sizes: Mapping[SubIndex, int],
+    rows_per_file: int,
+    target_bytes: int,
+) -> Written:
+    """Write a placed frame into the attempt's folder and read back what the files hold.
+
+    `sizes` are the bytes that each sub-index is expected to get, as far as known: they balance the tasks.
+    """
+    key = [F.col(quoted(name)) for name in definition.key]
+    place = [F.col("layout"), F.col("g"), F.col("e")]
+    spread = _spread(frame, place, key, sizes, target_bytes)
+    writer = (
+        spread.sortWithinPartitions(*place, *key, F.col("valid_until"))
+        .write.partitionBy("layout", "g", "e")
+        .option("compression", "zstd")
+        .option("parquet.block.row.count.limit", str(ROWS_PER_GROUP))
+        .option(f"parquet.bloom.filter.enabled#{definition.key[0]}", "true")
+        .option(f"parquet.bloom.filter.expected.ndv#{definition.key[0]}", str(ROWS_PER_GROUP))
+        .option("maxRecordsPerFile", str(rows_per_file))
+    )
+    writer.parquet(f"{location.spark_uri}/{attempt}")
+    return read_back(location, attempt, definition)
+
+
+def _spread(
+    frame: DataFrame,
+    place: Sequence[Column],
+    key: Sequence[Column],
+    sizes: Mapping[SubIndex, int],
+    target_bytes: int,
+) -> DataFrame:
+    """Every sub-index to one task, the tasks even; a sub-index of several files to a range of tasks."""
+    cores = frame.sparkSession.sparkContext.defaultParallelism
+    if any(size > 2 * target_bytes for size in sizes.values()):
+        tasks = max(cores, sum(size // target_bytes + 1 for size in sizes.values()))
+        return frame.repartitionByRange(tasks, *place, *key)
+    if cores == 1:
+        return frame.coalesce(1)
+    number = _number(F.col("layout").cast("long"), F.col("g").cast("long"), F.col("e"))
+    task = F.pmod(number, F.lit(cores))
+    if 0 < len(sizes) <= LISTED_SUBINDICES_MAX:
+        listed = [part for at, one in balanced(sizes, cores).items() for part in (F.lit(_number(*at)), F.lit(one))]
+        task = F.coalesce(F.try_element_at(F.create_map(*listed), number), task)
+    return frame.repartitionById(cores, task.cast("int"))
+
+
+def balanced(sizes: Mapping[SubIndex, int], tasks: int) -> dict[SubIndex, int]:
+    """Sub-indices to tasks, the greatest first, each to the task that has least to do.
+
+    >>> balanced({(0, 0, 0): 9, (0, 0, 1): 5, (0, 0, 2): 5}, 2)
+    {(0, 0, 0): 0, (0, 0, 1): 1, (0, 0, 2): 1}
+    """
+    loads = [0] * tasks
+    placed = {}
+    for subindex, size in sorted(sizes.items(), key=lambda one: (-one[1], one[0])):
+        task = loads.index(min(loads))
+        loads[task] += size + 1
+        placed[subindex] = task
+    return placed
+
+
+def _number(layout: Any, g: Any, e: Any) -> Any:
+    """A sub-index as one whole number, for Python and for Spark columns alike."""
+    return layout * (1 << 40) + g * (1 << 20) + e
+
+
+def read_back(location: Location, attempt: str, definition: Definition) -> Written:
+    """The attempt's files as they lie there. Cost: their footers, and three narrow columns."""
+    files: list[NewFile] = []
+    cells: dict[SubIndex, dict[tuple[int, int], Cell]] = {}
+    fates: dict[tuple[int, int], int] = {}
+    rules: dict[tuple[int, int], int] = {}
+    quarantined: list[str] = []
+    for info in sorted(location.files_below(attempt), key=lambda one: one.path):
+        if not info.base_name.endswith(".parquet") or info.base_name.startswith("."):
+            continue
+        subindex = _subindex_of(info.path)
+        with pq.ParquetFile(location.filesystem.open_input_file(info.path)) as parquet:
+            counted = _counted(parquet.read(["ins_slot", "exp_slot", "row_hash"]))
+            if subindex[0] == FATES:
+                totals = rules if subindex[1] == QUARANTINED else fates
+                for at, cell in counted.items():
+                    totals[at] = totals.get(at, 0) + cell.rows
+                quarantined += [location.relative(info.path)] if subindex[1] == QUARANTINED else []
+                continue
+            fact = _fact(location, info, subindex, counted)
+            files.append(
+                NewFile(fact, file_statistics(parquet.metadata, parquet.schema_arrow, definition.key), _ms(info))
+            )
+        there = cells.setdefault(subindex, {})
+        for at, cell in counted.items():
+            there[at] = there[at].plus(cell) if at in there else cell
+    return Written(tuple(files), cells, fates, rules, tuple(quarantined))
+
+
+def check_sizes(location: Location, files: Sequence[FileFact]) -> None:
+    """Refuse to read files that are missing or not of the size the log says."""
+    found = location.filesystem.get_file_info([location.child(file.path) for file in files])
+    for file, info in zip(files, found, strict=True):
+        if info.type == fs.FileType.File and info.size == file.bytes:
+            continue
+        state = "is missing" if info.type != fs.FileType.File else f"has {info.size} bytes, not {file.bytes}"
+        raise Damaged(
+            f"the data file {file.path} of the archive at {location.uri} {state}. Nothing was changed",
+            f"see what is lost and how to restore it: tidewheel audit {location.uri}",
+            path=file.path,
+        )
+
+
+def _counted(columns: pa.Table) -> dict[tuple[int, int], Cell]:
+    """Rows and hash sum by (ins_slot, exp_slot). Hashes are summed in halves, which cannot overflow."""
+    hashes = columns.column("row_hash")
+    halves = pa.table(
+        {
+            "ins": columns.column("ins_slot"),
+            "exp": columns.column("exp_slot"),
+            "low": pc.bit_wise_and(hashes, 0xFFFFFFFF),
+            "high": pc.shift_right(hashes, 32),
+        }
+    )
+    sums = halves.group_by(["ins", "exp"], use_threads=False).aggregate(
+        [("low", "sum"), ("high", "sum"), ("ins", "count")]
+    )
+    return {
+        (row["ins"], row["exp"]): Cell(
+            row["ins_count"], ((row["high_sum"] or 0) * (1 << 32) + (row["low_sum"] or 0)) % HASH_MODULUS
+        )
+        for row in sums.to_pylist()
+    }
+
+
+def _subindex_of(path: str) -> SubIndex:
+    parts = dict(part.split("=", 1) for part in path.split("/") if "=" in part)
+    return int(parts["layout"]), int(parts["g"]), int(parts["e"])
+
+
+def _fact(
+    location: Location, info: fs.FileInfo, subindex: SubIndex, counted: Mapping[tuple[int, int], Cell]
+) -> FileFact:
+    slots, expirations = [at[0] for at in counted], [at[1] for at in counted]
+    rows = sum(cell.rows for cell in counted.values())
+    return FileFact(
+        location.relative(info.path), *subindex, min(slots), max(slots), min(expirations), max(expirations),
+        rows, info.size,
+    )  # fmt: skip
+
+
+def _ms(info: fs.FileInfo) -> int:
+    return int(info.mtime_ns // 1_000_000) if info.mtime_ns else 0

@@ -1,0 +1,128 @@
+"""The ledger beside the table: receipts are folded out of the log before the log is cleaned.
+
+`_tidewheel/ledger/<version>.json.gz` holds the ledger through that version and the receipts since the file
+before it. Its content follows from the log alone, so it does not matter who writes it, or how often.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.ledger import Ledger, fold_all
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.state import TableState
+from tidewheel.storage.snapshot import DEFINITION_KEY, Snapshot
+
+FOLDER = "_tidewheel/ledger"
+FOLD_EVERY_COMMITS = 10
+
+
+def state_of(snapshot: Snapshot) -> TableState:
+    """All that a plan is decided from. Cost: one listing, one ledger file, the receipts since."""
+    return TableState(
+        version=snapshot.version,
+        head=snapshot.head,
+        watermark=snapshot.watermark,
+        definition=snapshot.definition,
+        files=snapshot.files,
+        ledger=ledger_of(snapshot),
+    )
+
+
+def ledger_of(snapshot: Snapshot) -> Ledger:
+    """The ledger at the snapshot's version."""
+    folded, _ = _newest_fold(snapshot)
+    ledger = fold_all(folded, receipts_after(snapshot, folded.version), snapshot.definition.span)
+    return replace(ledger, version=snapshot.version)
+
+
+def receipts_after(snapshot: Snapshot, version: int) -> list[tuple[int, Receipt]]:
+    """The receipts of the log's commits after a version, through the snapshot's, oldest first.
+
+    The log entries are read one by one: delta-rs numbers `history` from the snapshot's version downwards even
+    when a newer entry has appeared since, which shifts every receipt by one (seen with two writers).
+    """
+    entries = ((at, _log_entry(snapshot, at)) for at in range(version + 1, snapshot.version + 1))
+    return [(at, receipt) for at, entry in entries if (receipt := _receipt(entry)) is not None]
+
+
+def all_receipts(snapshot: Snapshot) -> Iterator[tuple[int, Receipt]]:
+    """Every receipt since the archive began, oldest first. Cost: all ledger files."""
+    through = -1
+    for version, path in _folds(snapshot):
+        content = _read(snapshot, path)
+        yield from ((v, Receipt.from_json(one)) for v, one in content["receipts"])
+        through = version
+    yield from receipts_after(snapshot, through)
+
+
+def fold_into_ledger(snapshot: Snapshot, *, every: int = FOLD_EVERY_COMMITS) -> bool:
+    """Fold what the log holds beyond the newest ledger file, if that is at least `every` commits."""
+    folded, _ = _newest_fold(snapshot)
+    if snapshot.version - folded.version < every:
+        return False
+    receipts = receipts_after(snapshot, folded.version)
+    ledger = replace(fold_all(folded, receipts, snapshot.definition.span), version=snapshot.version)
+    content = {
+        "ledger": ledger.to_json(),
+        "receipts": [[version, one.to_json()] for version, one in receipts],
+    }
+    # mtime=0: the same log gives the same bytes, whoever writes them.
+    packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), compresslevel=6, mtime=0)
+    location = snapshot.location
+    location.write_bytes(location.child(f"{FOLDER}/{snapshot.version:020d}.json.gz"), packed)
+    return True
+
+
+def _newest_fold(snapshot: Snapshot) -> tuple[Ledger, str]:
+    folds = _folds(snapshot)
+    if not folds:
+        return Ledger(), ""
+    return Ledger.from_json(_read(snapshot, folds[-1][1])["ledger"]), folds[-1][1]
+
+
+def _folds(snapshot: Snapshot) -> list[tuple[int, str]]:
+    """The ledger files through the snapshot's version, oldest first."""
+    found = []
+    for info in snapshot.location.files_below(FOLDER):
+        stem = info.base_name.removesuffix(".json.gz")
+        if stem.isdigit() and int(stem) <= snapshot.version:
+            found.append((int(stem), info.path))
+    return sorted(found)
+
+
+def _read(snapshot: Snapshot, path: str) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(gzip.decompress(snapshot.location.read_bytes(path)))
+    except (OSError, ValueError, EOFError) as error:
+        raise Damaged(
+            f"the ledger file {path} cannot be read: {error}",
+            "if the log still reaches back to the file before it, delete this one: it is folded again",
+        ) from error
+    return content
+
+
+def _log_entry(snapshot: Snapshot, version: int) -> dict[str, Any]:
+    """The commit information of one log entry."""
+    location = snapshot.location
+    path = location.child(f"_delta_log/{version:020d}.json")
+    try:
+        lines = location.read_bytes(path).splitlines()
+        actions = [json.loads(line) for line in lines if line.startswith(b'{"commitInfo"')]
+    except (OSError, ValueError) as error:
+        raise Damaged(
+            f"the log entry {path} cannot be read ({error}); its receipt is not in the ledger yet",
+            f"restore the file from a copy, or find what is missing: tidewheel audit {location.uri}",
+        ) from error
+    return actions[0]["commitInfo"] if actions else {}
+
+
+def _receipt(entry: dict[str, Any]) -> Receipt | None:
+    """The receipt of a log entry; none if something other than tidewheel committed it."""
+    values = entry.get(DEFINITION_KEY)
+    return None if values is None else Receipt.from_json(values)

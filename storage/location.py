@@ -1,0 +1,128 @@
+"""Where an archive lies: a local folder or an object store, for delta-rs, pyarrow and Spark alike."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pyarrow import fs
+
+from tidewheel.indexing.errors import InvalidInput
+
+# Side files live under a name that starts with an underscore: Delta's vacuum and Spark's readers pass it by.
+SIDE_FOLDER = "_tidewheel"
+
+
+@dataclass(frozen=True)
+class Location:
+    """The root of an archive's table.
+
+    >>> Location.of("s3a://bucket/netflow").delta_uri
+    's3://bucket/netflow'
+    """
+
+    uri: str
+
+    @staticmethod
+    def of(path: str | Path) -> Location:
+        text = str(path).rstrip("/")
+        scheme = text.split("://", 1)[0] if "://" in text else ""
+        if scheme in ("s3", "s3a"):
+            return Location("s3a://" + text.split("://", 1)[1])
+        if scheme == "file":
+            text = text.removeprefix("file://")
+        elif scheme:
+            raise InvalidInput(f"cannot keep an archive at {text}", "use a local path or s3a://bucket/folder")
+        if not text:
+            raise InvalidInput("an archive needs a path, got an empty one", "use a local path or s3a://bucket/folder")
+        return Location(str(Path(text).expanduser().absolute()))
+
+    @property
+    def is_local(self) -> bool:
+        return "://" not in self.uri
+
+    @property
+    def delta_uri(self) -> str:
+        return self.uri.replace("s3a://", "s3://", 1)
+
+    @property
+    def spark_uri(self) -> str:
+        return Path(self.uri).as_uri() if self.is_local else self.uri
+
+    @property
+    def root(self) -> str:
+        """The root as the pyarrow file system names it."""
+        return self.uri if self.is_local else self.uri.removeprefix("s3a://")
+
+    def child(self, relative: str) -> str:
+        return f"{self.root}/{relative}"
+
+    def side(self, relative: str) -> str:
+        return self.child(f"{SIDE_FOLDER}/{relative}")
+
+    def side_location(self, relative: str) -> Location:
+        return Location(f"{self.uri}/{SIDE_FOLDER}/{relative}")
+
+    def spark_paths(self, relatives: list[str]) -> list[str]:
+        return [f"{self.spark_uri}/{relative}" for relative in relatives]
+
+    @cached_property
+    def filesystem(self) -> fs.FileSystem:
+        if self.is_local:
+            return fs.LocalFileSystem()
+        endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+        scheme, _, host = endpoint.partition("://")
+        return fs.S3FileSystem(
+            endpoint_override=host or None,
+            scheme=scheme or "https",
+            region=os.environ.get("AWS_REGION", "us-east-1"),
+        )
+
+    @cached_property
+    def storage_options(self) -> dict[str, str] | None:
+        """What delta-rs needs beyond the AWS_* environment variables, which it reads itself."""
+        if self.is_local:
+            return None
+        options = {"AWS_REGION": os.environ.get("AWS_REGION", "us-east-1")}
+        if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
+            options["AWS_ALLOW_HTTP"] = "true"
+        return options
+
+    def read_bytes(self, path: str) -> bytes:
+        with self.filesystem.open_input_stream(path, compression=None) as stream:
+            return bytes(stream.read())
+
+    def write_bytes(self, path: str, content: bytes) -> None:
+        """Write whole or not at all: through a neighbour and a rename locally, by one PUT on object stores."""
+        if not self.is_local:
+            with self.filesystem.open_output_stream(path, compression=None) as stream:
+                stream.write(content)
+            return
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        neighbour = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            with neighbour.open("wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            neighbour.replace(target)
+        finally:
+            neighbour.unlink(missing_ok=True)
+
+    def files_below(self, relative: str) -> list[fs.FileInfo]:
+        """Every file below a folder of the archive; none if the folder does not exist."""
+        selector = fs.FileSelector(
+            self.child(relative) if relative else self.root, recursive=True, allow_not_found=True
+        )
+        return [info for info in self.filesystem.get_file_info(selector) if info.type == fs.FileType.File]
+
+    def relative(self, path: str) -> str:
+        return path.removeprefix(f"{self.root}/")
+
+    def delete(self, relative: str) -> None:
+        path = self.child(relative)
+        if self.filesystem.get_file_info(path).type != fs.FileType.NotFound:
+            self.filesystem.delete_file(path)

@@ -1,0 +1,180 @@
+"""One version of an archive's table, read from the Delta log with delta-rs; fails closed on what it does not know.
+
+The stored definition rides as metadata of the schema's `layout` column, so it changes in the same commit as the
+files. Head and watermark ride in transaction identifiers, which checkpoints keep.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable, Field, Schema
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.schema import PrimitiveType
+
+from tidewheel.indexing.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, Definition
+from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.state import FileFact
+from tidewheel.storage.location import Location
+
+HEAD_ID = "tidewheel/head"
+WATERMARK_ID = "tidewheel/watermark"
+DEFINITION_KEY = "tidewheel"
+# Transaction versions are not negative, slots may be: shifted so that 0 stays free for 'no watermark yet'.
+WATERMARK_OFFSET = 1 << 62
+READER_VERSION_MAX = 1
+WRITER_VERSION_MAX = 2
+FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.enableRowTracking")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A pinned version of one archive's table."""
+
+    location: Location
+    table: DeltaTable
+    definition: Definition
+    head: int
+    watermark: int | None
+
+    @property
+    def version(self) -> int:
+        return int(self.table.version())
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.table.schema()
+
+    @property
+    def columns(self) -> list[Field]:
+        """The columns that people put in, without those tidewheel adds."""
+        return [field for field in self.schema.fields if field.name not in RESERVED_COLUMNS]
+
+    @cached_property
+    def adds(self) -> pa.Table:
+        """The data files, one row each: path, size_bytes, num_records, min.*, max.*, partition.*."""
+        return pa.table(self.table.get_add_actions(flatten=True))
+
+    @cached_property
+    def files(self) -> tuple[FileFact, ...]:
+        if self.adds.num_rows == 0:
+            return ()
+        try:
+            columns = [self.adds.column(name).to_pylist() for name in _FACT_COLUMNS]
+        except KeyError as missing:
+            raise self._damaged(f"the log has no statistics {missing}") from missing
+        if any(value is None for column in columns for value in column):
+            raise self._damaged("the log has files without statistics of their slots")
+        return tuple(FileFact(*values) for values in zip(*columns, strict=True))
+
+    @property
+    def bytes(self) -> int:
+        return int(pc.sum(self.adds.column("size_bytes")).as_py() or 0) if self.adds.num_rows else 0
+
+    def _damaged(self, what: str) -> Damaged:
+        return Damaged(
+            f"archive {self.definition.name} at {self.location.uri}, version {self.version}: {what}",
+            f"something else wrote into this table; run: tidewheel audit {self.location.uri}",
+        )
+
+
+_FACT_COLUMNS = (
+    "path",
+    "partition.layout",
+    "partition.g",
+    "partition.e",
+    "min.ins_slot",
+    "max.ins_slot",
+    "min.exp_slot",
+    "max.exp_slot",
+    "num_records",
+    "size_bytes",
+)
+
+
+def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
+    """The newest version, or the one asked for. Cost: the log since its last checkpoint."""
+    table = _open_table(location, version)
+    _refuse_unknown_features(location, table)
+    definition = _stored_definition(location, table)
+    head = table.transaction_version(HEAD_ID)
+    watermark = table.transaction_version(WATERMARK_ID)
+    if head is None or watermark is None:
+        raise Damaged(
+            f"the table at {location.uri} has an archive's definition but no head or watermark",
+            f"run: tidewheel audit {location.uri}",
+        )
+    return Snapshot(location, table, definition, head, watermark_from_transaction(watermark))
+
+
+def watermark_from_transaction(version: int) -> int | None:
+    return None if version == 0 else version - WATERMARK_OFFSET
+
+
+def watermark_to_transaction(watermark: int | None) -> int:
+    return 0 if watermark is None else watermark + WATERMARK_OFFSET
+
+
+def definition_field(definition: Definition) -> Field:
+    """The `layout` column with the definition on it."""
+    return Field(
+        "layout",
+        PrimitiveType("integer"),
+        nullable=True,
+        metadata={DEFINITION_KEY: json.dumps(definition.to_json(), sort_keys=True)},
+    )
+
+
+def with_definition(schema: Schema, definition: Definition) -> Schema:
+    """The same columns, with another definition riding on them."""
+    return Schema([definition_field(definition) if f.name == "layout" else f for f in schema.fields])
+
+
+def _open_table(location: Location, version: int | None) -> DeltaTable:
+    try:
+        return DeltaTable(location.delta_uri, version=version, storage_options=location.storage_options)
+    except TableNotFoundError as error:
+        raise InvalidInput(
+            f"there is no archive at {location.uri}", "check the path, or create it: tidewheel init ARCHIVE"
+        ) from error
+    except (DeltaError, OSError, ValueError) as error:
+        at = "" if version is None else f" at version {version}"
+        raise Damaged(
+            f"the Delta log of {location.uri}{at} cannot be read: {error}",
+            "a log entry may be missing, half written or already cleaned away; restore _delta_log from a copy",
+        ) from error
+
+
+def _refuse_unknown_features(location: Location, table: DeltaTable) -> None:
+    protocol = table.protocol()
+    found = [*(protocol.reader_features or ()), *(protocol.writer_features or ())]
+    configuration = table.metadata().configuration
+    found += [name for name in FOREIGN_PROPERTIES if configuration.get(name) == "true"]
+    if configuration.get("delta.columnMapping.mode", "none") != "none":
+        found.append("delta.columnMapping.mode")
+    if protocol.min_reader_version > READER_VERSION_MAX or protocol.min_writer_version > WRITER_VERSION_MAX or found:
+        raise InvalidInput(
+            f"the table at {location.uri} needs reader version {protocol.min_reader_version}, writer version "
+            f"{protocol.min_writer_version} and {', '.join(found) or 'no features'}; this program knows "
+            f"{READER_VERSION_MAX} and {WRITER_VERSION_MAX} without features, and reads nothing it does not know",
+            "undo the change with the program that made it, or upgrade tidewheel",
+        )
+
+
+def _stored_definition(location: Location, table: DeltaTable) -> Definition:
+    for field in table.schema().fields:
+        if field.name == "layout" and DEFINITION_KEY in field.metadata:
+            break
+    else:
+        raise InvalidInput(
+            f"the Delta table at {location.uri} is not a tidewheel archive: it holds no definition",
+            "check the path, or create an archive elsewhere: tidewheel init ARCHIVE",
+        )
+    if tuple(table.metadata().partition_columns) != PARTITION_COLUMNS:
+        raise Damaged(f"the table at {location.uri} is not partitioned by {', '.join(PARTITION_COLUMNS)}")
+    stored = field.metadata[DEFINITION_KEY]
+    return Definition.from_json(json.loads(stored) if isinstance(stored, str) else stored)
