@@ -95,7 +95,8 @@ class Judge:
         values = [F.when(~gone, F.col(quoted(f.name))).alias(f.name) for f in self.schema.fields]
         code = F.when(gone, F.col("__tw_fate")).otherwise(F.col("__tw_rule"))
         frame = frame.withColumn("valid_until", F.timestamp_micros(F.col("__tw_until")))
-        hashed = [*(field.name for field in self.schema.fields), "valid_until", "ins_slot"]
+        # First the columns that are always there: those added later come last, as `row_hash` asks for.
+        hashed = ["valid_until", "ins_slot", *(field.name for field in self.schema.fields)]
         return frame.select(
             *values,
             F.col("ins_slot"),

@@ -1,8 +1,17 @@
 """What every test shares."""
 
+from __future__ import annotations
+
 import platform
 import subprocess
+from collections.abc import Iterator
 from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SHOWN = ("pyspark", "delta-spark", "deltalake", "duckdb", "pyarrow")
 
@@ -15,3 +24,13 @@ def pytest_report_header() -> list[str]:
         java = "none"
     packages = ", ".join(f"{name} {version(name)}" for name in SHOWN)
     return [f"Python {platform.python_version()}, Java: {java.partition(chr(10))[0]}", packages]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One Spark session for all tests: a cold one takes seconds."""
+    from tidewheel.jobs.session import open_session
+
+    session = open_session("tidewheel tests")
+    yield session
+    session.stop()
