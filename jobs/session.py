@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from subprocess import PIPE
+from threading import Thread
+from typing import IO
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tidewheel.indexing.errors import NotInstalled
@@ -36,8 +41,11 @@ _SETTINGS = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    # Errors only; spark.log.level would announce itself, and only after the first warnings.
+    "spark.driver.defaultJavaOptions": f'-Dlog4j2.configurationFile="{Path(__file__).with_name("log4j2.properties")}"',
 }
+# Said by every JVM that Spark starts, and by no option to be silenced.
+_NO_NEWS = b"WARNING: Using incubator modules"
 
 
 def open_session(name: str = "tidewheel") -> SparkSession:
@@ -46,13 +54,29 @@ def open_session(name: str = "tidewheel") -> SparkSession:
     if running is not None:
         return running
     require_java()
-    builder = SparkSession.builder.appName(name).master(os.environ.get(MASTER_VARIABLE, "local[*]"))
-    for key, value in _SETTINGS.items():
-        builder = builder.config(key, value)
-    builder = builder.config("spark.jars", ",".join(str(path) for path in jar_paths()))
+    conf = SparkConf().setAll([*_SETTINGS.items()]).setAppName(name)
+    conf.setMaster(os.environ.get(MASTER_VARIABLE, "local[*]"))
+    conf.set("spark.jars", ",".join(str(path) for path in jar_paths()))
     if "SPARK_DRIVER_MEMORY" not in os.environ:
-        builder = builder.config("spark.driver.memory", "2g")
-    return builder.getOrCreate()
+        conf.set("spark.driver.memory", "2g")
+    _start_java(conf)
+    return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _start_java(conf: SparkConf) -> None:
+    """Start the JVM with its standard error in our hands, unless one is running or Spark itself started us."""
+    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        return
+    gateway = launch_gateway(conf, popen_kwargs={"stderr": PIPE})  # type: ignore[no-untyped-call]
+    Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _pass_on(lines: IO[bytes]) -> None:
+    """Whatever Java says goes to our standard error, but for what is no news."""
+    for line in lines:
+        if not line.startswith(_NO_NEWS):
+            os.write(2, line)
 
 
 def require_java() -> None:
