@@ -45,12 +45,13 @@ def _class_of(layout: Layout, slot: Column, classes: int, axis: str) -> Column:
 
 
 def row_hash(columns: Sequence[str]) -> Column:
-    """A hash of the values with their positions, which NULLs leave out.
+    """A hash of a stored row: when it ends, its slot, and the values of the columns people put in, with positions.
 
-    A column that is added later is NULL in the rows that are there, so their hash stays what it was.
+    NULLs leave both out, so a column that is added later, behind the others, does not change the hash of the rows
+    that are there. The two columns of tidewheel's own come first: their positions must not move then.
     """
     parts: list[Column] = []
-    for position, name in enumerate(columns):
+    for position, name in enumerate(("valid_until", "ins_slot", *columns)):
         value = F.col(quoted(name))
         parts += [value, F.when(value.isNotNull(), F.lit(position))]
     return F.xxhash64(*parts)

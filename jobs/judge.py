@@ -96,13 +96,12 @@ class Judge:
         code = F.when(gone, F.col("__tw_fate")).otherwise(F.col("__tw_rule"))
         frame = frame.withColumn("valid_until", F.timestamp_micros(F.col("__tw_until")))
         # First the columns that are always there: those added later come last, as `row_hash` asks for.
-        hashed = ["valid_until", "ins_slot", *(field.name for field in self.schema.fields)]
         return frame.select(
             *values,
             F.col("ins_slot"),
             F.when(aside, code.cast("long")).otherwise(F.col("exp_slot")).alias("exp_slot"),
             F.when(~aside, F.col("valid_until")).alias("valid_until"),
-            F.when(~aside, row_hash(hashed)).alias("row_hash"),
+            F.when(~aside, row_hash(self.schema.fieldNames())).alias("row_hash"),
             F.when(aside, FATES).otherwise(generation.number).alias("layout"),
             F.when(gone, COUNTED).when(held, QUARANTINED).otherwise(row_of(layout, F.col("ins_slot"))).alias("g"),
             F.when(aside, 0).otherwise(column_of(layout, F.col("exp_slot"))).alias("e"),
