@@ -95,7 +95,6 @@ class Judge:
         values = [F.when(~gone, F.col(quoted(f.name))).alias(f.name) for f in self.schema.fields]
         code = F.when(gone, F.col("__tw_fate")).otherwise(F.col("__tw_rule"))
         frame = frame.withColumn("valid_until", F.timestamp_micros(F.col("__tw_until")))
-        # First the columns that are always there: those added later come last, as `row_hash` asks for.
         return frame.select(
             *values,
             F.col("ins_slot"),
