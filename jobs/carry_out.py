@@ -6,16 +6,18 @@ that went in (by the ledger, less what the plan takes out, plus the batch) must 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from types import MappingProxyType
 
 from py4j.protocol import Py4JJavaError
 from pyarrow.fs import FileType
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
 from tidewheel.indexing.layouts import Generation
@@ -31,6 +33,7 @@ from tidewheel.jobs.write import NOTHING_WRITTEN, Written, check_sizes, write_fr
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
 
+LOG = logging.getLogger(__name__)
 ROW_BYTES_ASSUMED = 200
 
 
@@ -74,7 +77,7 @@ def carry_out(
         lap("source")
     frames += kept_frames(spark, snapshot, plan, sources)
     job.progress("writing")
-    written = _written(job, snapshot, state, plan, folder, frames)
+    written = write_work(job, snapshot, state, plan, folder, *frames)
     lap("write")
     check_conserved(state, plan, written)
     lap("check")
@@ -121,15 +124,13 @@ def placed(frame: DataFrame, generation: Generation) -> DataFrame:
     )
 
 
-def discard(location: Location, attempt: str, work: Work | None) -> None:
-    """Delete what an attempt wrote and did not commit; what stays behind is vacuum's."""
-    folder = work.folder if work else ""
-    for name in {folder, f"{attempt}-1"} - {""}:
-        try:
-            if location.filesystem.get_file_info(location.child(name)).type == FileType.Directory:
-                location.filesystem.delete_dir(location.child(name))
-        except OSError:
-            continue
+def discard(location: Location, folder: str) -> None:
+    """Delete what an attempt wrote and certainly did not commit; what stays behind is vacuum's."""
+    try:
+        if location.filesystem.get_file_info(location.child(folder)).type == FileType.Directory:
+            location.filesystem.delete_dir(location.child(folder))
+    except OSError as error:
+        LOG.warning("the uncommitted folder %s could not be deleted; vacuum will: %s", folder, error)
 
 
 def _refuse_drift(snapshot: Snapshot, batch: StructType, policy: str) -> None:
@@ -141,19 +142,20 @@ def _refuse_drift(snapshot: Snapshot, batch: StructType, policy: str) -> None:
 class NewColumns(TidewheelError):
     """The batch brings columns that the policy takes: widen the archive first, then plan again."""
 
-    def __init__(self, columns: Sequence[object]) -> None:
+    def __init__(self, columns: Sequence[StructField]) -> None:
         super().__init__(f"{len(columns)} new columns")
         self.columns = columns
 
 
-def _written(
+def write_work(
     job: ArchiveJob,
     snapshot: Snapshot,
     state: TableState,
     plan: Plan,
     folder: str,
-    frames: list[DataFrame],
+    *frames: DataFrame,
 ) -> Written:
+    """Write placed frames into one folder; Spark's failures come back as errors with a remedy."""
     frame = reduce(lambda left, right: left.unionByName(right), frames)
     sizes = expected_sizes(state, plan)
     rows = sum(file.rows for file in state.files)
@@ -181,7 +183,12 @@ def expected_sizes(state: TableState, plan: Plan) -> dict[SubIndex, int]:
     return sizes
 
 
-def check_conserved(state: TableState, plan: Plan, written: Written) -> None:
+def check_conserved(
+    state: TableState,
+    plan: Plan,
+    written: Written,
+    forgotten: Mapping[tuple[int, int], Cell] = MappingProxyType({}),
+) -> None:
     """Refuse to commit files that lost, doubled or changed a row of a sub-index rewritten whole."""
     going = {change.file.path for change in (*plan.dropped, *plan.rewritten)}
     rewritten = {change.file.subindex for change in plan.rewritten}
@@ -194,17 +201,36 @@ def check_conserved(state: TableState, plan: Plan, written: Written) -> None:
         for expiration, cell in record.cells.items():
             at = (record.generation, layout.row_of(slot), layout.column_of(expiration))
             if at in whole and (plan.watermark is None or expiration > plan.watermark):
-                expected[at][(slot, expiration)] = cell
+                left = cell.minus(forgotten.get((slot, expiration), Cell(0, 0)))
+                if left.rows:
+                    expected[at][(slot, expiration)] = left
     for at in whole:
         found = {c: v for c, v in written.cells.get(at, {}).items() if c[0] not in plan.slots}
         if found != expected[at]:
-            wrong = sorted(c for c in found.keys() | expected[at].keys() if found.get(c) != expected[at].get(c))
-            raise Damaged(
-                f"sub-index {at} does not hold what the ledger says: {len(wrong)} cells differ, the first is "
-                f"(insertion slot {wrong[0][0]}, expiration slot {wrong[0][1]}). Nothing was changed",
-                "name the cells and files: tidewheel audit " + state.definition.name,
-                cells=wrong,
-            )
+            raise _not_conserved(state, f"sub-index {at}", found, expected[at])
+
+
+def check_all_conserved(state: TableState, written: Written) -> None:
+    """The same for a move of everything: all cells alive go in, and come out."""
+    found: dict[tuple[int, int], Cell] = {}
+    for cells in written.cells.values():
+        for at, cell in cells.items():
+            found[at] = found[at].plus(cell) if at in found else cell
+    expected = state.ledger.cells()
+    if found != expected:
+        raise _not_conserved(state, "the archive", found, expected)
+
+
+def _not_conserved(
+    state: TableState, what: str, found: Mapping[tuple[int, int], Cell], expected: Mapping[tuple[int, int], Cell]
+) -> Damaged:
+    wrong = sorted(at for at in found.keys() | expected.keys() if found.get(at) != expected.get(at))
+    return Damaged(
+        f"{what} does not hold what the ledger says: {len(wrong)} cells differ, the first is "
+        f"(insertion slot {wrong[0][0]}, expiration slot {wrong[0][1]}). Nothing was changed",
+        f"name the cells and files: tidewheel audit {state.definition.name}",
+        cells=wrong,
+    )
 
 
 def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:

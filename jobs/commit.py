@@ -137,7 +137,11 @@ def _write_entry(
         ) from error
     except Exception as error:
         if not _landed(snapshot, receipt, error):
-            raise
+            raise InvalidInput(
+                f"version {version} of archive {snapshot.definition.name} could not be written: {error}. "
+                "Nothing was changed",
+                "make room or give the right to write there, then run the command again",
+            ) from error
     return version
 
 

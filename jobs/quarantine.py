@@ -7,7 +7,7 @@ names its attempt for its slot, so neither a failed attempt nor a replaced batch
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from typing import Any
 
@@ -15,6 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import TableNotFoundError
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from tidewheel.indexing.definition import STORED_COLUMNS, Verdict
 from tidewheel.indexing.errors import InvalidInput
@@ -85,6 +88,26 @@ def quarantined_rows(location: Location, attempts: Iterable[tuple[int, str]]) ->
     counted = set(attempts)
     rows = pa.table(table.to_pyarrow_table()).to_pylist()
     return [row for row in rows if (row["slot"], row["attempt"]) in counted]
+
+
+def sweep_quarantine(job: ArchiveJob, columns: StructType, marked: Callable[[DataFrame], DataFrame]) -> int:
+    """Remove the quarantined records that a forget matches; how many there were. Cost: the side table, rewritten."""
+    table = open_quarantine(job.location)
+    if table is None:
+        return 0
+    rows = pa.table(table.to_pyarrow_table()).to_pylist()
+    if not rows:
+        return 0
+    listed = [(number, row["slot"], row["record"]) for number, row in enumerate(rows)]
+    frame = job.spark().createDataFrame(listed, "__tw_number long, ins_slot long, __tw_record string")
+    parsed = frame.withColumn("__tw_values", F.from_json("__tw_record", columns)).select(
+        "__tw_number", "ins_slot", "__tw_values.*"
+    )
+    hits = {row[0] for row in marked(parsed).where("__tw_forgotten").select("__tw_number").collect()}
+    if hits:
+        kept = [row for number, row in enumerate(rows) if number not in hits]
+        write_deltalake(table, pa.Table.from_pylist(kept, schema=_SCHEMA), mode="overwrite")
+    return len(hits)
 
 
 def _rows(location: Location, path: str) -> list[dict[str, Any]]:

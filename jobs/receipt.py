@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.receipts import Cell, Receipt, SlotReceipt
+from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
 from tidewheel.indexing.state import TableState
 from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.carry_out import Work
@@ -46,6 +46,20 @@ def receipt_of(
         subindices_touched=touched(plan, work),
         timings_ms=dict(timings_ms),
         program=PROGRAM,
+    )
+
+
+def bare_receipt(job: ArchiveJob, state: TableState, operation: Operation, attempt: str, note: str = "") -> Receipt:
+    """The receipt of a commit that touches no file and leaves the watermark where it is."""
+    return Receipt(
+        operation=operation,
+        attempt=attempt,
+        head=state.head + 1,
+        watermark=state.watermark,
+        generation=state.definition.current.number,
+        committed_us=job.clock(),
+        program=PROGRAM,
+        note=note,
     )
 
 

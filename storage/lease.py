@@ -1,37 +1,47 @@
 """An advisory lease beside the table: writers that lost a race queue, first come first served.
 
 Correctness never depends on it, only the commit decides; it keeps a slow writer from being overtaken for ever.
-A ticket is a file named by the moment it was drawn. Who holds the oldest ticket goes first; the others wait until
-it is gone, or has not been renewed for a while (its holder died or is paused), and then go on anyway.
+A ticket is a file named by the moment it was drawn; the oldest goes first and newcomers queue behind. Tickets are
+renewed while their writer lives; one that was not for a while (its writer died or is paused) is passed by. Ages
+are told by the store's own clock, as the difference to one's own ticket.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
 from tidewheel.storage.location import SIDE_FOLDER, Location
 
 FOLDER = f"{SIDE_FOLDER}/lease"
-STALE_US = 120 * 1_000_000
-WAIT_MAX_S = 60.0
+STALE_S = 30.0
+RENEW_S = 10.0
+WAIT_MAX_S = 600.0
 POLL_S = 0.05
 
 
 class Lease:
-    """One writer's place in the queue; nothing happens until `take`."""
+    """One writer's place in the queue; nothing happens until it must wait."""
 
     def __init__(self, location: Location, attempt: str, clock: Callable[[], int]) -> None:
         self._location = location
         self._attempt = attempt
         self._clock = clock
         self._ticket = ""
+        self._stopped = threading.Event()
+
+    def queue_if_others_wait(self) -> None:
+        """A newcomer does not overtake those who queue."""
+        if not self._ticket and self._location.files_below(FOLDER):
+            self.take()
 
     def take(self) -> None:
         """Draw a ticket, once, and wait for those before it, for a bounded time."""
         if not self._ticket:
             self._ticket = f"{FOLDER}/{self._clock():020d}-{self._attempt}"
-            self._location.write_bytes(self._location.child(self._ticket), b"")
+            self._renew()
+            threading.Thread(target=self._renew_until_released, daemon=True).start()
         waited_s = 0.0
         while waited_s < WAIT_MAX_S and self._others_before():
             time.sleep(POLL_S)
@@ -39,12 +49,21 @@ class Lease:
 
     def release(self) -> None:
         """Give the ticket back; the next one goes."""
+        self._stopped.set()
         if self._ticket:
             self._location.delete(self._ticket)
             self._ticket = ""
 
+    def _renew(self) -> None:
+        self._location.write_bytes(self._location.child(self._ticket), b"")
+
+    def _renew_until_released(self) -> None:
+        while not self._stopped.wait(RENEW_S):
+            self._renew()
+
     def _others_before(self) -> bool:
-        now_us = self._clock()
-        tickets = sorted(info.base_name for info in self._location.files_below(FOLDER))
+        files = self._location.files_below(FOLDER)
+        tickets = {info.base_name: info.mtime_ns for info in files if info.base_name[0].isdigit()}
         mine = self._ticket.rsplit("/", 1)[-1]
-        return any(ticket < mine and now_us - int(ticket.split("-", 1)[0]) < STALE_US for ticket in tickets)
+        now_ns = max(tickets.values(), default=0)
+        return any(name < mine and now_ns - mtime_ns < STALE_S * 1e9 for name, mtime_ns in tickets.items())

@@ -36,7 +36,13 @@ EVERYTHING = Confirmations(allow_future=True, allow_jump=True, allow_shrink=True
 
 
 def generation_of(
-    kind: str = "round_robin", g: int = 2, e: int = 2, strategy: str = "expire_rebuild", *, span: int = 4, **bounds: float
+    kind: str = "round_robin",
+    g: int = 2,
+    e: int = 2,
+    strategy: str = "expire_rebuild",
+    *,
+    span: int = 4,
+    **bounds: float,
 ) -> Generation:
     layout = Layout(LayoutKind(kind), g, e, span)
     return Generation(0, layout, Strategy(strategy), **bounds)  # type: ignore[arg-type]

@@ -1,0 +1,173 @@
+"""An attempt: state, plan, do, commit once; overtaken, plan again, a bounded number of times.
+
+Every operation that changes an archive is an `Operation` run by `attempt`. Each try is pinned to one snapshot. If
+somebody else committed first, the plan is made again on the fresh version; files already written are used if the
+new plan asks for the same work. What was written is thrown away only while it is certain that it was not committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Protocol
+
+from tidewheel.indexing.errors import Conflict
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.state import TableState
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.attempts import new_attempt
+from tidewheel.jobs.carry_out import Work, discard
+from tidewheel.jobs.fail_points import reach
+from tidewheel.jobs.housekeeping import after_commit
+from tidewheel.storage.lease import Lease
+from tidewheel.storage.ledger_store import state_of
+from tidewheel.storage.snapshot import Snapshot
+
+TRIES_MAX = 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an operation did: its plan and, unless it was a dry run or there was nothing to do, its receipt."""
+
+    plan: Plan
+    receipt: Receipt | None = None
+    version: int | None = None
+    tries: int = 1
+
+
+@dataclass
+class Stopwatch:
+    """Where the time of one operation goes, in whole milliseconds by step."""
+
+    spent_ms: dict[str, int] = field(default_factory=dict)
+    _since: float = field(default_factory=perf_counter)
+
+    def lap(self, step: str) -> None:
+        now = perf_counter()
+        self.spent_ms[step] = self.spent_ms.get(step, 0) + round((now - self._since) * 1000)
+        self._since = now
+
+
+@dataclass(frozen=True)
+class Try:
+    """One try of an attempt: what it is pinned to."""
+
+    job: ArchiveJob
+    snapshot: Snapshot
+    state: TableState
+    attempt: str
+    started_version: int
+
+
+class Operation(Protocol):
+    """What differs between update, forget, migrate and the others."""
+
+    def plan(self, one: Try) -> Plan:
+        """Decide, or refuse."""
+
+    def is_needed(self, one: Try, plan: Plan) -> bool:
+        """Whether the plan changes anything."""
+
+    def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
+        """Write what the plan needs into a folder of the attempt's own."""
+
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        """What the commit will have done; the last chance to refuse."""
+
+    def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
+        """One commit; the version it became."""
+
+
+class PlanAgain(Exception):
+    """The work found that the archive had to change first, and changed it."""
+
+
+def attempt(job: ArchiveJob, operation: Operation, *, dry_run: bool = False) -> Outcome:
+    """Carry an operation through to its commit."""
+    name = new_attempt(job.clock())
+    lease = Lease(job.location, name, job.clock)
+    try:
+        return _Attempt(job, operation, name, lease).run(dry_run)
+    finally:
+        lease.release()
+
+
+class _Attempt:
+    """The state of one attempt across its tries."""
+
+    def __init__(self, job: ArchiveJob, operation: Operation, name: str, lease: Lease) -> None:
+        self.job, self.operation, self.name, self.lease = job, operation, name, lease
+        self.watch = Stopwatch()
+        self.folders = 0
+        self.work: Work | None = None
+        self.started_version: int | None = None
+
+    def run(self, dry_run: bool) -> Outcome:
+        for tries in range(1, TRIES_MAX + 1):
+            if not dry_run:
+                self.lease.queue_if_others_wait()
+            one = self._try()
+            self.watch.lap("state")
+            plan = self.operation.plan(one)
+            self.watch.lap("plan")
+            if dry_run or not self.operation.is_needed(one, plan):
+                self._discard()
+                return Outcome(plan, tries=tries)
+            reach("planned")
+            try:
+                outcome = self._carry_through(one, plan, tries)
+            except PlanAgain:
+                continue
+            if outcome is not None:
+                return outcome
+        self._discard()
+        raise Conflict(
+            f"{TRIES_MAX} tries on the archive at {self.job.location.uri} were all overtaken by other writers. "
+            "Nothing was changed",
+            "run the command again when fewer writers are busy",
+        )
+
+    def _try(self) -> Try:
+        snapshot = self.job.snapshot()
+        if self.started_version is None:
+            self.started_version = snapshot.version
+        return Try(self.job, snapshot, state_of(snapshot), self.name, self.started_version)
+
+    def _carry_through(self, one: Try, plan: Plan, tries: int) -> Outcome | None:
+        """Work and commit; None if somebody else was first."""
+        try:
+            work = self._worked(one, plan)
+            receipt = self.operation.receipt(one, plan, work, self.watch.spent_ms)
+        except BaseException:
+            self._discard()
+            raise
+        try:
+            version = self.operation.commit(one, plan, work, receipt)
+        except Conflict:
+            self.job.progress("somebody else was first: planning again")
+            self.lease.take()
+            self.watch.lap("waiting")
+            return None
+        # From here on the files belong to the archive, whatever is raised.
+        reach("committed")
+        after_commit(self.job, version)
+        return Outcome(plan, receipt, version, tries)
+
+    def _worked(self, one: Try, plan: Plan) -> Work:
+        if self.work is not None and self.work.plan.work == plan.work:
+            return self.work
+        self._discard()
+        self.folders += 1
+        self.work = None
+        self.work = self.operation.work(one, plan, self._folder(), self.watch.lap)
+        return self.work
+
+    def _folder(self) -> str:
+        return f"{self.name}-{self.folders}"
+
+    def _discard(self) -> None:
+        if self.folders:
+            discard(self.job.location, self._folder())

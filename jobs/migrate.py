@@ -1,0 +1,90 @@
+"""Migrate: another layout or strategy, in one of two ways, each one commit.
+
+Run both: the new generation takes new batches, what is stored keeps expiring under its own; nothing is moved, and
+the old generation is empty at most one maximum lifetime later. Stop and rebuild: every live record moves into the
+new generation at once. Readers see one table throughout; they never need to know a layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.layouts import Generation
+from tidewheel.indexing.plan import Plan, plan_relocation
+from tidewheel.indexing.receipts import Operation as Kind
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.attempt import Outcome, Try, attempt
+from tidewheel.jobs.carry_out import Work, check_all_conserved, placed, read_files, write_work
+from tidewheel.jobs.commit import commit_relocation, commit_schema
+from tidewheel.jobs.receipt import bare_receipt, receipt_of
+from tidewheel.jobs.write import NOTHING_WRITTEN, check_sizes
+from tidewheel.storage.snapshot import with_definition
+
+
+def migrate(job: ArchiveJob, generation: Generation, *, relocate: bool, dry_run: bool = False) -> Outcome:
+    """Make a generation current; its number is given here. With `relocate`, move all live records into it."""
+    # The archive file may already describe the new layout, or still the old one: it is not consulted.
+    unbound = replace(job, file=None)
+    return attempt(unbound, _Migrate(generation, relocate), dry_run=dry_run)
+
+
+@dataclass(frozen=True)
+class _Migrate:
+    wanted: Generation
+    relocate: bool
+
+    def plan(self, one: Try) -> Plan:
+        generation = self._numbered(one)
+        if replace(one.state.definition.current, number=generation.number) == generation and not self.relocate:
+            raise InvalidInput(
+                f"archive {one.state.definition.name} already has this layout and strategy",
+                "name another one, or rebuild everything in it with --stop-and-rebuild",
+            )
+        plan = plan_relocation(one.state, generation)
+        return plan if self.relocate else replace(plan, dropped=(), rewritten=())
+
+    def is_needed(self, one: Try, plan: Plan) -> bool:
+        return True
+
+    def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
+        sources = [change.file for change in plan.rewritten]
+        if not sources:
+            return Work(plan, folder, NOTHING_WRITTEN)
+        check_sizes(one.job.location, sources)
+        spark = one.job.spark()
+        lap("session")
+        one.job.progress(f"moving {sum(file.rows for file in sources)} records")
+        frame = read_files(spark, one.snapshot, [file.path for file in sources])
+        if plan.watermark is not None:
+            frame = frame.where(frame["exp_slot"] > plan.watermark)
+        written = write_work(one.job, one.snapshot, one.state, plan, folder, placed(frame, plan.generation))
+        check_all_conserved(one.state, written)
+        lap("write")
+        return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))
+
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        if not self.relocate:
+            receipt = bare_receipt(one.job, one.state, Kind.MIGRATE, one.attempt)
+            return replace(receipt, generation=plan.generation.number)
+        receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
+        return replace(receipt, relocated=True)
+
+    def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
+        definition = one.state.definition.with_generation(plan.generation)
+        schema = with_definition(one.snapshot.schema, definition)
+        if self.relocate:
+            return commit_relocation(one.snapshot, receipt, work.written.files, schema)
+        return commit_schema(one.snapshot, receipt, schema)
+
+    def _numbered(self, one: Try) -> Generation:
+        definition = one.state.definition
+        layout = replace(self.wanted.layout, span=definition.span)
+        return replace(self.wanted, number=next_number(definition), layout=layout)
+
+
+def next_number(definition: Definition) -> int:
+    return max(generation.number for generation in definition.generations) + 1
