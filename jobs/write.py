@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidewheel.indexing.definition import Definition
@@ -29,6 +28,8 @@ from tidewheel.storage.location import Location
 
 # Small row groups, sorted by key: a probe reads one of them, not megabytes around it.
 ROWS_PER_GROUP = 10_000
+# What a file's cells are counted from.
+CELL_COLUMNS = ["ins_slot", "exp_slot", "row_hash"]
 # Beyond so many, a literal map in the plan costs more than uneven tasks.
 LISTED_SUBINDICES_MAX = 256
 
@@ -68,42 +69,33 @@ def write_frame(
 
     `sizes` are the bytes that each sub-index is expected to get, as far as known: they balance the tasks.
     """
-    key = [F.col(quoted(name)) for name in definition.key]
-    place = [F.col("layout"), F.col("g"), F.col("e")]
-    spread = _spread(frame, place, key, sizes, target_bytes)
-    writer = (
-        spread.sortWithinPartitions(*place, *key, F.col("valid_until"))
-        .write.partitionBy("layout", "g", "e")
-        .option("compression", "zstd")
-        .option("parquet.block.row.count.limit", str(ROWS_PER_GROUP))
-        .option(f"parquet.bloom.filter.enabled#{definition.key[0]}", "true")
-        .option(f"parquet.bloom.filter.expected.ndv#{definition.key[0]}", str(ROWS_PER_GROUP))
-        .option("maxRecordsPerFile", str(rows_per_file))
-    )
-    writer.parquet(f"{location.spark_uri}/{attempt}")
+    order = ["layout", "g", "e", *map(quoted, definition.key), "valid_until"]
+    options = {
+        "compression": "zstd",
+        "parquet.block.row.count.limit": str(ROWS_PER_GROUP),
+        f"parquet.bloom.filter.enabled#{definition.key[0]}": "true",
+        f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(ROWS_PER_GROUP),
+        "maxRecordsPerFile": str(rows_per_file),
+    }
+    spread = _spread(frame, order[:-1], sizes, target_bytes).sortWithinPartitions(*order)
+    spread.write.options(**options).partitionBy("layout", "g", "e").parquet(f"{location.spark_uri}/{attempt}")
     return read_back(location, attempt, definition)
 
 
-def _spread(
-    frame: DataFrame,
-    place: Sequence[Column],
-    key: Sequence[Column],
-    sizes: Mapping[SubIndex, int],
-    target_bytes: int,
-) -> DataFrame:
+def _spread(frame: DataFrame, order: Sequence[str], sizes: Mapping[SubIndex, int], target_bytes: int) -> DataFrame:
     """Every sub-index to one task, the tasks even; a sub-index of several files to a range of tasks."""
     cores = frame.sparkSession.sparkContext.defaultParallelism
     if any(size > 2 * target_bytes for size in sizes.values()):
         tasks = max(cores, sum(size // target_bytes + 1 for size in sizes.values()))
-        return frame.repartitionByRange(tasks, *place, *key)
+        return frame.repartitionByRange(tasks, *order)
     if cores == 1:
         return frame.coalesce(1)
-    number = _number(F.col("layout").cast("long"), F.col("g").cast("long"), F.col("e"))
-    task = F.pmod(number, F.lit(cores))
+    number = "(layout * 1099511627776L + g * 1048576L + e)"
+    task = f"pmod({number}, {cores})"
     if 0 < len(sizes) <= LISTED_SUBINDICES_MAX:
-        listed = [part for at, one in balanced(sizes, cores).items() for part in (F.lit(_number(*at)), F.lit(one))]
-        task = F.coalesce(F.try_element_at(F.create_map(*listed), number), task)
-    return frame.repartitionById(cores, task.cast("int"))
+        pairs = ", ".join(f"{_number(*at)}L, {one}" for at, one in balanced(sizes, cores).items())
+        task = f"coalesce(try_element_at(map({pairs}), {number}), {task})"
+    return frame.repartitionById(cores, F.expr(f"cast({task} as int)"))
 
 
 def balanced(sizes: Mapping[SubIndex, int], tasks: int) -> dict[SubIndex, int]:
@@ -121,8 +113,8 @@ def balanced(sizes: Mapping[SubIndex, int], tasks: int) -> dict[SubIndex, int]:
     return placed
 
 
-def _number(layout: Any, g: Any, e: Any) -> Any:
-    """A sub-index as one whole number, for Python and for Spark columns alike."""
+def _number(layout: int, g: int, e: int) -> int:
+    """A sub-index as one whole number, the same that `_spread` has Spark compute."""
     return layout * (1 << 40) + g * (1 << 20) + e
 
 
@@ -138,19 +130,19 @@ def read_back(location: Location, attempt: str, definition: Definition) -> Writt
             continue
         subindex = _subindex_of(info.path)
         with pq.ParquetFile(location.filesystem.open_input_file(info.path)) as parquet:
-            counted = _counted(parquet.read(["ins_slot", "exp_slot", "row_hash"]))
+            cells_here = counted(parquet.read(CELL_COLUMNS))
             if subindex[0] == FATES:
                 totals = rules if subindex[1] == QUARANTINED else fates
-                for at, cell in counted.items():
+                for at, cell in cells_here.items():
                     totals[at] = totals.get(at, 0) + cell.rows
                 quarantined += [location.relative(info.path)] if subindex[1] == QUARANTINED else []
                 continue
-            fact = _fact(location, info, subindex, counted)
+            fact = _fact(location, info, subindex, cells_here)
             files.append(
                 NewFile(fact, file_statistics(parquet.metadata, parquet.schema_arrow, definition.key), _ms(info))
             )
         there = cells.setdefault(subindex, {})
-        for at, cell in counted.items():
+        for at, cell in cells_here.items():
             there[at] = there[at].plus(cell) if at in there else cell
     return Written(tuple(files), cells, fates, rules, tuple(quarantined))
 
@@ -169,7 +161,7 @@ def check_sizes(location: Location, files: Sequence[FileFact]) -> None:
         )
 
 
-def _counted(columns: pa.Table) -> dict[tuple[int, int], Cell]:
+def counted(columns: pa.Table) -> dict[tuple[int, int], Cell]:
     """Rows and hash sum by (ins_slot, exp_slot). Hashes are summed in halves, which cannot overflow."""
     hashes = columns.column("row_hash")
     halves = pa.table(
