@@ -1,0 +1,82 @@
+"""The table's column types as DuckDB and Arrow name them, and keys brought to the type of their column."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from deltalake import Field, Schema
+from deltalake.schema import ArrayType, MapType, PrimitiveType, StructType, VariantType
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.quoting import Sql, join, quote_identifier
+
+_PRIMITIVES = {
+    "string": "VARCHAR",
+    "long": "BIGINT",
+    "integer": "INTEGER",
+    "short": "SMALLINT",
+    "byte": "TINYINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "binary": "BLOB",
+    "date": "DATE",
+    "timestamp": "TIMESTAMPTZ",
+}
+
+DeltaType = PrimitiveType | ArrayType | MapType | StructType | VariantType
+
+
+def duckdb_type(delta_type: DeltaType) -> Sql:
+    """The DuckDB type that a column of the table has."""
+    if isinstance(delta_type, ArrayType):
+        return Sql(f"{duckdb_type(delta_type.element_type)}[]")
+    if isinstance(delta_type, MapType):
+        return Sql(f"MAP({duckdb_type(delta_type.key_type)}, {duckdb_type(delta_type.value_type)})")
+    if isinstance(delta_type, StructType):
+        fields = (Sql(f"{quote_identifier(f.name)} {duckdb_type(f.type)}") for f in delta_type.fields)
+        return Sql(f"STRUCT({join(', ', fields)})")
+    name = str(delta_type.type)
+    if name.startswith("decimal("):
+        return Sql(name.upper())
+    if name not in _PRIMITIVES:
+        raise InvalidInput(
+            f"the table has a column of type {name}, which this program does not know", "upgrade tidewheel"
+        )
+    return Sql(_PRIMITIVES[name])
+
+
+def arrow_schema(fields: list[Field]) -> pa.Schema:
+    """The same columns for Arrow, every one nullable."""
+    return pa.schema([pa.field(f.name, f.type) for f in pa.schema(Schema(fields))])
+
+
+def typed_key(value: Any, name: str, arrow_type: pa.DataType) -> Any:
+    """A key value as its column holds it; text, as the command line has it, is read as the column's type."""
+    if value is None:
+        raise InvalidInput(f"the key column {name} is never NULL", "give a value")
+    try:
+        return _converted(value, arrow_type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(
+            f"{value!r} cannot be a value of the key column {name}, which is of type {arrow_type}: {error}"
+        ) from error
+
+
+def _converted(value: Any, arrow_type: pa.DataType) -> Any:
+    if isinstance(value, str) and not pa.types.is_string(arrow_type):
+        return pa.scalar(value).cast(arrow_type).as_py()
+    if isinstance(value, bool) != pa.types.is_boolean(arrow_type):
+        raise TypeError("a truth value is neither a number nor text")
+    if isinstance(value, date) and isinstance(value, datetime) == pa.types.is_date(arrow_type):
+        raise TypeError("a date is not a moment")
+    if isinstance(value, datetime) and value.tzinfo is None:
+        raise TypeError("the moment has no time zone")
+    converted = pa.scalar(value, arrow_type).as_py()
+    # Arrow cuts 1.5 to 1 without a word; only floating point may round.
+    if isinstance(value, int | float | Decimal) and not pa.types.is_floating(arrow_type) and converted != value:
+        raise ValueError("the value would change")
+    return converted

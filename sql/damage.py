@@ -1,0 +1,56 @@
+"""What lies behind a failed read: a file that is gone, cut short or unreadable, named; or a query that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
+from tidewheel.sql.file_index import DataFile
+from tidewheel.storage.snapshot import Snapshot
+
+
+class FileGone(Damaged):
+    """A file that the log names is not there."""
+
+
+def explained(error: Exception, snapshot: Snapshot, files: Sequence[DataFile], *, question: str = "") -> TidewheelError:
+    """The error to raise for one that DuckDB or pyarrow raised. Cost: a look at each file that was to be read."""
+    found = _faulty_file(snapshot, files)
+    if found is not None:
+        return found
+    if question and isinstance(error, duckdb.Error) and not isinstance(error, duckdb.IOException):
+        return InvalidInput(f"the query {question!r} failed: {error}", "see the columns: DESCRIBE live")
+    return Damaged(
+        f"version {snapshot.version} of archive {snapshot.definition.name} cannot be read: {error}",
+        f"find what is damaged: tidewheel audit {snapshot.location.uri}",
+    )
+
+
+def _faulty_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged | None:
+    location = snapshot.location
+    audit = f"find all that is damaged: tidewheel audit {location.uri}"
+    infos = location.filesystem.get_file_info([location.child(one.path) for one in files])
+    for file, info in zip(files, infos, strict=True):
+        named = f"the file {info.path} of archive {snapshot.definition.name}, version {snapshot.version},"
+        if info.type is not fs.FileType.File:
+            return FileGone(f"{named} is gone, but the log says it is there", audit, path=file.path)
+        if info.size != file.bytes:
+            return Damaged(f"{named} has {info.size} bytes, the log says {file.bytes}", audit, path=file.path)
+    for file, info in zip(files, infos, strict=True):
+        fault = _footer_fault(location.filesystem, info.path)
+        if fault:
+            return Damaged(f"the file {info.path} cannot be read: {fault}", audit, path=file.path)
+    return None
+
+
+def _footer_fault(filesystem: fs.FileSystem, path: str) -> str:
+    try:
+        pq.read_metadata(path, filesystem=filesystem)
+    except (OSError, pa.ArrowException) as error:
+        return str(error)
+    return ""

@@ -1,0 +1,110 @@
+"""Which SQL of other people is run: one SELECT that reads `live`, its macros and its own WITH queries.
+
+The sandbox already keeps a statement from files that are not the version's. This check closes the rest: naming one
+of the version's files directly would show records that have expired, and COPY could write over it. It looks at
+DuckDB's own syntax tree, in which DuckDB 2.0 has INSERT, DELETE and COPY inside WITH as well; kinds of node that
+are not listed here are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Set
+from typing import Any
+
+import duckdb
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.quoting import Sql, quote_literal
+
+TABLES = frozenset({"live"})
+# Table functions that read nothing but their arguments, and the macros over `live`.
+TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree", "probe", "probe_range"})
+QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+SOURCES = frozenset(
+    {"EMPTY", "BASE_TABLE", "TABLE_FUNCTION", "SUBQUERY", "JOIN", "EXPRESSION_LIST", "PIVOT", "SHOW_REF"}
+)
+SHOWN = frozenset({"DESCRIBE", "SUMMARY"})
+_PLAIN_NAME = re.compile(r"\w+")
+
+
+def checked_query(connection: duckdb.DuckDBPyConnection, query: str) -> Sql:
+    """The query, if it is one SELECT that reads what it may."""
+    statements = _syntax_tree(connection, query)
+    if len(statements) != 1:
+        raise InvalidInput(f"{len(statements)} statements were given", "give one SELECT")
+    nodes = list(_nodes(statements))
+    with_queries = {name for node in nodes for name in _with_names(node)}
+    for node in nodes:
+        _check(node, with_queries)
+    return Sql(query)
+
+
+def checked_filter(connection: duckdb.DuckDBPyConnection, where: str) -> Sql:
+    """The text, if it is one expression over the columns of `live`."""
+    # An expression is what parses both ways: "1) OR (1" fails alone, "a FROM b" and "a; b" fail in parentheses.
+    for query in (f"SELECT {where}", f"SELECT (\n{where}\n)"):
+        try:
+            checked_query(connection, query)
+        except InvalidInput as error:
+            raise InvalidInput(f"the filter {where!r} is not one expression: {error.message}", error.remedy) from error
+    return Sql(where)
+
+
+def _syntax_tree(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
+    call = f"SELECT json_serialize_sql(CAST({quote_literal(query)} AS VARCHAR))"
+    answer = json.loads(connection.sql(call).fetchall()[0][0])
+    if answer["error"]:
+        raise InvalidInput(f"the query cannot be run: {answer['error_message']}", "give one SELECT over the view live")
+    return list(answer["statements"])
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Every object of the tree."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+
+
+def _with_names(node: dict[str, Any]) -> list[str]:
+    names = [entry["key"] for entry in node.get("cte_map", {}).get("map", [])]
+    for name in names:
+        # A name like 'file.parquet' would be a file wherever the WITH query is out of sight.
+        if not _PLAIN_NAME.fullmatch(name):
+            raise InvalidInput(f"a WITH query cannot be named {name!r}", "use letters, digits and underscores")
+    return [name.lower() for name in names]
+
+
+def _check(node: dict[str, Any], with_queries: set[str]) -> None:
+    kind = node.get("type")
+    if "cte_map" in node and kind not in QUERIES:
+        raise InvalidInput(f"a query here only reads, it cannot do {_words(kind)}", "give one SELECT")
+    if "alias" in node and "sample" in node and "class" not in node and kind not in SOURCES:
+        raise InvalidInput(f"a query cannot read from {_words(kind)} here", "select from the view live")
+    if kind == "BASE_TABLE":
+        _check_name(node, TABLES | with_queries, "table", "select from the view live")
+    elif kind == "TABLE_FUNCTION":
+        known = f"known are {', '.join(sorted(TABLE_FUNCTIONS))}"
+        _check_name(node["function"], TABLE_FUNCTIONS, "table function", known)
+    elif kind == "SHOW_REF" and node["show_type"] not in SHOWN:
+        raise InvalidInput("SHOW has nothing to list here", "use DESCRIBE live")
+
+
+def _check_name(node: dict[str, Any], known: Set[str], what: str, remedy: str) -> None:
+    """One unqualified name that is known. The tree spells a name twice, and both must say so."""
+    path = list(node["qualified_name"]["path"])
+    qualifiers = [node.get(part) for part in ("catalog_name", "catalog", "schema_name", "schema")]
+    spelled = [part for part in (*qualifiers, node.get("table_name"), node.get("function_name")) if part]
+    for name in (path, spelled):
+        if len(name) != 1 or name[0].lower() not in known:
+            raise InvalidInput(f"there is no {what} {'.'.join(name)} here", remedy)
+
+
+def _words(kind: Any) -> str:
+    return str(kind).removesuffix("_QUERY_NODE").removesuffix("_NODE")

@@ -1,0 +1,2 @@
+-- The view that ad-hoc SQL asks; it belongs to one connection.
+CREATE OR REPLACE TEMP VIEW live AS {live}

@@ -1,0 +1,1 @@
+({arguments}) AS TABLE SELECT * FROM live WHERE {condition}
