@@ -32,16 +32,14 @@ def version_needed_min(committed_us: Mapping[int, int], newest: int, since_us: i
     return min([newest, *superseded])
 
 
-def unneeded(files: Iterable[StoredFile], needed: Collection[str], since_us: int) -> list[StoredFile]:
-    """The files that no needed version names and that have not changed since a moment.
+def unreferenced(files: Iterable[StoredFile], named: Collection[str]) -> list[StoredFile]:
+    """The files that are not named; a checksum file (.name.crc) goes with the data file beside it."""
+    return [file for file in files if _guarded(file.path) not in named]
 
-    A checksum file (.name.crc) beside a data file stays as long as that one.
-    """
-    return [
-        file
-        for file in files
-        if file.changed_us <= since_us and file.path not in needed and _guarded(file.path) not in needed
-    ]
+
+def unneeded(files: Iterable[StoredFile], needed: Collection[str], since_us: int) -> list[StoredFile]:
+    """The files that no needed version names and that have not changed since a moment."""
+    return [file for file in unreferenced(files, needed) if file.changed_us <= since_us]
 
 
 def log_unneeded(
@@ -49,18 +47,21 @@ def log_unneeded(
     checkpoints: Mapping[int, StoredFile],
     *,
     needed_min: int,
-    folded: int | None,
+    folded: Collection[int] | None,
     since_us: int,
 ) -> list[StoredFile]:
     """Log entries and checkpoints that may go: older than a moment, and before a checkpoint that suffices.
 
     That is the newest checkpoint from which the oldest needed version can be read. Entries go oldest first and
-    without a gap, and none goes before its receipt is in the ledger (`folded`; None where there are no receipts).
+    without a gap, and none before the ledger has its receipt at a version that is kept (`folded` are the versions of
+    the ledger's files; None where there are no receipts).
     """
     sufficient = max((version for version in checkpoints if version <= needed_min), default=None)
     if sufficient is None:
         return []
-    keep_from = sufficient if folded is None else min(sufficient, folded)
+    keep_from = sufficient
+    if folded is not None:
+        keep_from = max((version for version in folded if version <= sufficient), default=0)
     gone = []
     for version, entry in sorted(entries.items()):
         if version >= keep_from or entry.changed_us > since_us:

@@ -80,6 +80,11 @@ def fold_into_ledger(snapshot: Snapshot, *, every: int = FOLD_EVERY_COMMITS) -> 
     return True
 
 
+def folded_versions(snapshot: Snapshot) -> list[int]:
+    """The versions through which ledger files reach."""
+    return [version for version, _ in _folds(snapshot)]
+
+
 def _newest_fold(snapshot: Snapshot) -> tuple[Ledger, str]:
     folds = _folds(snapshot)
     if not folds:

@@ -1,0 +1,114 @@
+"""Vacuum: delete what nobody needs any more. No commit of the main table; safe to interrupt and to repeat.
+
+In this order, so that whatever is interrupted leaves an archive that is whole:
+
+1. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
+2. Data files that no version within grace needs, with the folders they leave empty.
+3. Log entries and checkpoints older than the log's retention, never beyond what a reader within grace needs.
+4. Quarantined records of batches that no longer count, or that are past their own retention.
+5. Lease tickets of dead writers, and temporary files of writes that were cut off.
+
+Updates in flight lose nothing: their files are younger than grace, and what they take out stays for grace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tidewheel.indexing.slots import MICROS_PER_SECOND
+from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.fail_points import reach
+from tidewheel.jobs.vacuum_quarantine import sweep_quarantine
+from tidewheel.jobs.vacuum_report import DATA, LEASE, LOG_FILES, TEMPORARY, VacuumReport
+from tidewheel.jobs.vacuum_steps import delete, delete_log, write_checkpoint
+from tidewheel.storage.lease import FOLDER as LEASE_FOLDER
+from tidewheel.storage.lease import WAIT_MAX_S
+from tidewheel.storage.ledger_store import fold_into_ledger, folded_versions
+from tidewheel.storage.location import SIDE_FOLDER, Location
+from tidewheel.storage.log_files import LogFiles, list_log, removed_after
+from tidewheel.storage.snapshot import Snapshot
+from tidewheel.storage.stored_files import attempt_folder, stored_files
+
+
+def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
+    """Delete what no version within grace needs. Cost: one listing, the log entries within grace."""
+    now_us = job.clock()
+    snapshot = job.snapshot()
+    report = VacuumReport(snapshot.version, dry_run)
+    if not dry_run:
+        job.progress("folding receipts, writing a checkpoint")
+        fold_into_ledger(snapshot, every=1)
+        write_checkpoint(job.location, snapshot.table)
+    since_us = now_us - snapshot.definition.retention.grace_us
+    log = list_log(job.location)
+    _sweep_data(job, snapshot, log, since_us, report)
+    _sweep_log(job, snapshot, log, now_us, report)
+    sweep_quarantine(job, snapshot, log, now_us, report)
+    _sweep_beside(job, log, now_us, since_us, report)
+    return report
+
+
+def _sweep_data(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, since_us: int, report: VacuumReport) -> None:
+    listed = [file for file in stored_files(job.location) if attempt_folder(file.path) is not None]
+    current = {fact.path for fact in snapshot.files}
+    oldest = log.needed_min(snapshot.version, since_us)
+    needed = current | removed_after(job.location, log, oldest)
+    gone = unneeded(listed, needed, since_us)
+    going = {file.path for file in gone}
+    waiting = [file for file in unreferenced(listed, current) if file.path not in going]
+    report.count(DATA, gone)
+    report.awaiting_files, report.awaiting_bytes = len(waiting), sum(file.bytes for file in waiting)
+    if report.dry_run:
+        return
+    job.progress(f"deleting {len(gone)} data files")
+    half = len(gone) // 2
+    delete(job.location, gone[:half])
+    reach("vacuum_half_done")
+    delete(job.location, gone[half:])
+    report.folders = _remove_empty_folders(job.location, gone, since_us)
+
+
+def _sweep_log(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, now_us: int, report: VacuumReport) -> None:
+    retention = snapshot.definition.retention
+    gone = log_unneeded(
+        log.entries,
+        log.checkpoints,
+        needed_min=log.needed_min(snapshot.version, now_us - retention.grace_us),
+        folded=folded_versions(snapshot),
+        since_us=now_us - max(retention.log_us, retention.grace_us),
+    )
+    delete_log(job.location, log, gone, report, LOG_FILES)
+
+
+def _sweep_beside(job: ArchiveJob, log: LogFiles, now_us: int, since_us: int, report: VacuumReport) -> None:
+    stale_us = now_us - int(WAIT_MAX_S * MICROS_PER_SECOND)
+    tickets = [file for file in stored_files(job.location, LEASE_FOLDER) if file.changed_us <= stale_us]
+    # Side files are written under a name that starts with a dot, then renamed.
+    beside = [file for file in stored_files(job.location, SIDE_FOLDER) if file.path.rsplit("/", 1)[-1].startswith(".")]
+    cut_off = [file for file in (*log.temporary, *beside) if file.changed_us <= since_us and file not in tickets]
+    for kind, gone in ((LEASE, tickets), (TEMPORARY, cut_off)):
+        report.count(kind, gone)
+        if not report.dry_run:
+            delete(job.location, gone)
+
+
+def _remove_empty_folders(location: Location, gone: Iterable[StoredFile], since_us: int) -> int:
+    """Folders that are empty now, from the innermost out; an object store has none."""
+    if not location.is_local:
+        return 0
+    root = Path(location.root)
+    left = {parent for file in gone for parent in (root / file.path).parents if root in parent.parents}
+    # What a dead attempt left without any file.
+    for folder in root.iterdir():
+        if attempt_folder(folder.name) is not None and folder.stat().st_mtime_ns // 1000 <= since_us:
+            left |= {folder, *(path for path in folder.rglob("*") if path.is_dir())}
+    removed = 0
+    for folder in sorted(left, key=lambda path: len(path.parts), reverse=True):
+        try:
+            folder.rmdir()
+            removed += 1
+        except OSError:
+            continue  # not empty
+    return removed

@@ -1,0 +1,32 @@
+"""What a vacuum did, by kind of file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidewheel.indexing.vacuum import StoredFile
+
+DATA, LOG_FILES, QUARANTINE, LEASE, TEMPORARY = "data", "log", "quarantine", "lease", "temporary"
+
+
+@dataclass
+class VacuumReport:
+    """What was deleted (or, on a dry run, would be), by kind, and what has to wait."""
+
+    version: int
+    dry_run: bool
+    files: dict[str, int] = field(default_factory=dict)
+    bytes: dict[str, int] = field(default_factory=dict)
+    awaiting_files: int = 0
+    awaiting_bytes: int = 0
+    folders: int = 0
+    quarantined_records: int = 0
+
+    def count(self, kind: str, files: Sequence[StoredFile]) -> None:
+        self.files[kind] = self.files.get(kind, 0) + len(files)
+        self.bytes[kind] = self.bytes.get(kind, 0) + sum(file.bytes for file in files)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.__dict__, "files": dict(self.files), "bytes": dict(self.bytes)}

@@ -1,0 +1,65 @@
+"""The files of a Delta log, by version: what vacuum needs to know of them beyond what delta-rs tells."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.vacuum import StoredFile, version_needed_min
+from tidewheel.storage.location import Location
+from tidewheel.storage.stored_files import stored_files
+
+FOLDER = "_delta_log"
+_ENTRY = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
+
+
+@dataclass(frozen=True)
+class LogFiles:
+    """One listing of a log."""
+
+    entries: Mapping[int, StoredFile]
+    checkpoints: Mapping[int, StoredFile]
+    temporary: tuple[StoredFile, ...]
+
+    def needed_min(self, newest: int, since_us: int) -> int:
+        """The oldest version that was still current after a moment, by the store's own clock."""
+        return version_needed_min({v: entry.changed_us for v, entry in self.entries.items()}, newest, since_us)
+
+
+def list_log(location: Location) -> LogFiles:
+    """Cost: one listing of the log's folder."""
+    entries, checkpoints, temporary = {}, {}, []
+    for file in stored_files(location, FOLDER):
+        name = file.path.rsplit("/", 1)[-1]
+        if match := _ENTRY.fullmatch(name):
+            entries[int(match[1])] = file
+        elif match := _CHECKPOINT.fullmatch(name):
+            checkpoints[int(match[1])] = file
+        elif name.endswith(".tmp") or name.startswith("."):
+            temporary.append(file)
+    return LogFiles(entries, checkpoints, tuple(temporary))
+
+
+def removed_after(location: Location, log: LogFiles, version: int) -> set[str]:
+    """The data files that the entries after a version took out: what readers of it still need.
+
+    Cost: those entries.
+    """
+    return {path for at, entry in log.entries.items() if at > version for path in _removed(location, entry)}
+
+
+def _removed(location: Location, entry: StoredFile) -> Iterator[str]:
+    try:
+        for line in location.read_bytes(location.child(entry.path)).splitlines():
+            if line.startswith(b'{"remove"'):
+                yield unquote(json.loads(line)["remove"]["path"])
+    except (OSError, ValueError, KeyError) as error:
+        raise Damaged(
+            f"the log entry {entry.path} cannot be read ({error}), so it is not known which files its readers need",
+            f"restore it from a copy; see what else is wrong: tidewheel audit {location.uri}",
+        ) from error
