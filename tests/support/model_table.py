@@ -14,6 +14,7 @@ from tidewheel.indexing.plan import Plan, plan_forget, plan_relocation, plan_upd
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.state import FileFact, SubIndex, TableState
+from tidewheel.indexing.undo import refuse_barriers, restoration_between, tombstones_between
 
 
 def definition_of(generation: Generation, span: int) -> Definition:
@@ -37,6 +38,8 @@ class ModelTable:
     files: dict[str, tuple[FileFact, tuple[Record, ...]]] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     rows_max_per_file: int = 50
+    receipts: list[tuple[int, Receipt]] = field(default_factory=list)
+    past: dict[int, tuple[dict[str, tuple[FileFact, tuple[Record, ...]]], Ledger]] = field(default_factory=dict)
 
     def state(self) -> TableState:
         facts = tuple(fact for fact, _ in self.files.values())
@@ -134,6 +137,24 @@ class ModelTable:
             ),
         )
 
+    def undo(self, version: int) -> Receipt:
+        """Back to a version; refused as the real one is."""
+        refuse_barriers(self.receipts, version)
+        files, then = self.past[version]
+        receipt = Receipt(
+            operation=Operation.UNDO,
+            attempt=str(self.version + 1),
+            head=self.version + 1,
+            watermark=then.watermark,
+            generation=self.definition.current.number,
+            committed_us=0,
+            restoration=restoration_between(self.ledger, then),
+            tombstones=tombstones_between(self.ledger, then),
+        )
+        self.files = dict(files)
+        self._commit(None, {}, receipt)
+        return receipt
+
     def _filtered(self, record: Record, plan: Plan) -> bool:
         forgotten = any(t.digest == repr(record.key) and record.slot <= t.slot_max for t in plan.tombstones)
         assert plan.watermark is not None
@@ -168,6 +189,8 @@ class ModelTable:
                 self.files[path] = (_fact(path, (number, g, e), chunk), chunk)
         self.watermark = receipt.watermark
         self.ledger = fold(self.ledger, self.version, receipt, self.definition.span)
+        self.receipts.append((self.version, receipt))
+        self.past[self.version] = (dict(self.files), self.ledger)
 
 
 def _fact(path: str, subindex: SubIndex, records: tuple[Record, ...]) -> FileFact:

@@ -1,0 +1,50 @@
+"""Undo rules: which versions can be gone back to, and what the ledger must take back.
+
+An undo is a commit like any other: the files of an earlier version in place of the present ones, its watermark, and
+in the receipt the ledger's difference. What was forgotten stays forgotten, and a layout stays changed: those are not
+mistakes that a mere exchange of files could take back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.ledger import Ledger
+from tidewheel.indexing.receipts import Operation, Receipt, Restoration, Tombstone
+
+_BARRIERS = {
+    Operation.INIT: ("it created the archive", "delete the archive's folder if it is not wanted"),
+    Operation.FORGET: ("what was forgotten stays forgotten", "replay single slots instead: tidewheel update --slot"),
+    Operation.MIGRATE: ("it changed the layout", "move to the layout that was: tidewheel migrate"),
+    Operation.WIDEN: ("it added columns", "replay single slots instead: tidewheel update --slot"),
+}
+
+
+def refuse_barriers(receipts: Iterable[tuple[int, Receipt]], version: int) -> None:
+    """Refuse to go back to a version across an operation that an undo cannot take back."""
+    for at, receipt in receipts:
+        if at > version and receipt.operation in _BARRIERS:
+            reason, remedy = _BARRIERS[receipt.operation]
+            raise InvalidInput(
+                f"cannot go back to version {version}: version {at} was a {receipt.operation.value}, and {reason}. "
+                "Nothing was changed",
+                f"{remedy}; or go back no further than version {at}: --to-version {at}",
+                version=at,
+            )
+
+
+def restoration_between(now: Ledger, then: Ledger) -> Restoration:
+    """What must change in the present ledger to make it the earlier one. Cost: one pass over the records."""
+    return Restoration(
+        version=then.version,
+        applied=then.applied,
+        records=tuple(record for slot, record in sorted(then.records.items()) if now.records.get(slot) != record),
+        removed=tuple(sorted(now.records.keys() - then.records.keys())),
+    )
+
+
+def tombstones_between(now: Ledger, then: Ledger) -> tuple[Tombstone, ...]:
+    """Tombstones that only the later watermark made needless: they matter again when it goes back."""
+    known = set(now.tombstones)
+    return tuple(one for one in then.tombstones if one not in known)

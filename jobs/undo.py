@@ -1,0 +1,153 @@
+"""Undo: the version before a mistake, as a new commit; within grace, while its files are still there.
+
+1. Nothing that an undo cannot take back may lie between (a forget, a migration, new columns).
+2. The files of that version must be there and whole, and safe from vacuum while this commit is made.
+3. One commit: files in and out, the earlier watermark, and the ledger's difference in the receipt.
+
+An undo is never planned again on a newer version: what somebody else committed meanwhile is no mistake of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow.parquet as pq
+
+from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.plan import FileChange, Plan
+from tidewheel.indexing.receipts import Operation, Receipt
+from tidewheel.indexing.slots import MICROS_PER_SECOND, iso
+from tidewheel.indexing.state import FileFact, TableState
+from tidewheel.indexing.undo import refuse_barriers, restoration_between, tombstones_between
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.attempt import Outcome
+from tidewheel.jobs.attempts import new_attempt
+from tidewheel.jobs.commit import NewFile, commit
+from tidewheel.jobs.fail_points import reach
+from tidewheel.jobs.housekeeping import after_commit
+from tidewheel.jobs.receipt import PROGRAM
+from tidewheel.jobs.statistics import file_statistics
+from tidewheel.jobs.write import check_sizes
+from tidewheel.storage.ledger_store import receipts_after, state_of
+from tidewheel.storage.log_files import list_log
+from tidewheel.storage.snapshot import Snapshot, open_snapshot
+
+# Between looking and committing, vacuum must not come by: so long an undo may take.
+MARGIN_MAX_US = 60 * MICROS_PER_SECOND
+
+
+@dataclass(frozen=True)
+class Undone(Outcome):
+    """What an undo did: the plan names the files that go, `restored` those that come back."""
+
+    to_version: int = 0
+    restored: tuple[FileFact, ...] = ()
+
+
+def undo(job: ArchiveJob, to_version: int | None = None, *, dry_run: bool = False) -> Undone:
+    """Go back to a version, by default the one before the last operation. Cost: footers of the files that come back."""
+    snapshot = open_snapshot(job.location)
+    target = snapshot.version - 1 if to_version is None else to_version
+    if not 0 <= target < snapshot.version:
+        raise InvalidInput(
+            f"cannot go back to version {target}: the archive is at version {snapshot.version}",
+            f"see the versions there were: tidewheel history {snapshot.definition.name}",
+        )
+    _refuse_beyond_grace(job, snapshot, target)
+    refuse_barriers(receipts_after(snapshot, target), target)
+    earlier = open_snapshot(job.location, target)
+    now, then = state_of(snapshot), state_of(earlier)
+    plan, restored = _plan(now, then)
+    check_sizes(job.location, restored)
+    if dry_run:
+        return Undone(plan, to_version=target, restored=restored)
+    receipt = _receipt(job, now, then, plan, restored)
+    reach("planned")
+    added = _as_written(earlier, restored)
+    version = commit(snapshot, receipt, added, [change.file for change in plan.dropped])
+    reach("committed")
+    _check_still_there(job, snapshot.version, restored)
+    after_commit(job, version)
+    return Undone(plan, receipt, version, to_version=target, restored=restored)
+
+
+def _refuse_beyond_grace(job: ArchiveJob, snapshot: Snapshot, target: int) -> None:
+    """Files of a version are kept until grace after the next one was committed, and log entries at least as long."""
+    grace_us = snapshot.definition.retention.grace_us
+    margin_us = min(grace_us // 10, MARGIN_MAX_US)
+    following = list_log(job.location).entries.get(target + 1)
+    if following is not None and following.changed_us + grace_us - margin_us > job.clock():
+        return
+    since = f"at {iso(following.changed_us)}, and " if following is not None else "long ago: "
+    raise InvalidInput(
+        f"cannot go back to version {target}: it was replaced {since}its files are only kept for "
+        f"{grace_us / MICROS_PER_SECOND:g} s. Nothing was changed",
+        f"bring the slots again from the source: tidewheel backfill {snapshot.definition.name} --from START --to END",
+    )
+
+
+def _plan(now: TableState, then: TableState) -> tuple[Plan, tuple[FileFact, ...]]:
+    present, wanted = {file.path for file in now.files}, {file.path for file in then.files}
+    plan = Plan(
+        operation=Operation.UNDO,
+        version=now.version,
+        head=now.head,
+        slots=(),
+        watermark_before=now.watermark,
+        watermark=then.watermark,
+        generation=now.definition.current,
+        dropped=tuple(
+            FileChange(file, f"came after version {then.version}") for file in now.files if file.path not in wanted
+        ),
+        rewritten=(),
+    )
+    return plan, tuple(file for file in then.files if file.path not in present)
+
+
+def _receipt(job: ArchiveJob, now: TableState, then: TableState, plan: Plan, restored: Sequence[FileFact]) -> Receipt:
+    gone = [change.file for change in plan.dropped]
+    now_us = job.clock()
+    return Receipt(
+        operation=Operation.UNDO,
+        attempt=new_attempt(now_us),
+        head=now.head + 1,
+        watermark=then.watermark,
+        generation=now.definition.current.number,
+        committed_us=now_us,
+        tombstones=tombstones_between(now.ledger, then.ledger),
+        restoration=restoration_between(now.ledger, then.ledger),
+        files_added=len(restored),
+        bytes_added=sum(file.bytes for file in restored),
+        files_removed=len(gone),
+        bytes_removed=sum(file.bytes for file in gone),
+        files_dropped=len(gone),
+        bytes_dropped=sum(file.bytes for file in gone),
+        subindices_touched=tuple(sorted({file.subindex for file in (*gone, *restored)})),
+        program=PROGRAM,
+        note=f"back to version {then.version}",
+    )
+
+
+def _as_written(earlier: Snapshot, restored: Sequence[FileFact]) -> list[NewFile]:
+    """Files as their attempt committed them: statistics from the footers, which proves that they can be read."""
+    written_ms = dict(
+        zip(*(earlier.adds.column(name).to_pylist() for name in ("path", "modification_time")), strict=True)
+    )
+    added = []
+    for fact in restored:
+        source = earlier.location.filesystem.open_input_file(earlier.location.child(fact.path))
+        with source, pq.ParquetFile(source) as parquet:
+            statistics = file_statistics(parquet.metadata, parquet.schema_arrow, earlier.definition.key)
+        added.append(NewFile(fact, statistics, written_ms[fact.path]))
+    return added
+
+
+def _check_still_there(job: ArchiveJob, before: int, restored: Sequence[FileFact]) -> None:
+    try:
+        check_sizes(job.location, restored)
+    except Damaged as lost:
+        raise Damaged(
+            f"the undo was committed, but took so long that vacuum deleted a file it brought back: {lost.message}",
+            f"take the undo back: tidewheel undo {job.location.uri} --to-version {before}",
+        ) from lost
