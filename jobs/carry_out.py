@@ -16,7 +16,6 @@ from py4j.protocol import Py4JJavaError
 from pyarrow.fs import FileType
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
@@ -25,7 +24,7 @@ from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Cell
 from tidewheel.indexing.state import FileFact, SubIndex, TableState
 from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.expressions import column_of, row_of
+from tidewheel.jobs.expressions import column_of, listed, long, row_of
 from tidewheel.jobs.judge import Judge
 from tidewheel.jobs.schema import added_columns, columns_of, full_schema_of
 from tidewheel.jobs.source import first_line, read_batch
@@ -93,34 +92,30 @@ def carry_out(
 
 def kept_frames(spark: SparkSession, snapshot: Snapshot, plan: Plan, sources: Sequence[FileFact]) -> list[DataFrame]:
     """What stays of the files to rewrite, by generation, each row placed as its generation says."""
+    kept = ["true"]
+    if plan.watermark is not None:
+        kept.append(f"exp_slot > {long(plan.watermark)}")
+    if plan.slots:
+        kept.append(f"ins_slot not in ({listed(plan.slots)})")
     frames = []
     for number in sorted({file.generation for file in sources}):
         paths = [file.path for file in sources if file.generation == number]
-        frame = read_files(spark, snapshot, paths)
-        if plan.watermark is not None:
-            frame = frame.where(F.col("exp_slot") > plan.watermark)
-        if plan.slots:
-            frame = frame.where(~F.col("ins_slot").isin(list(plan.slots)))
+        frame = read_files(spark, snapshot, paths).where(" and ".join(kept))
         frames.append(placed(frame, snapshot.definition.generation(number)))
     return frames
 
 
 def read_files(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> DataFrame:
     """Data files as rows, without the partition columns that their folders name."""
-    schema = full_schema_of(snapshot)
-    reader = spark.read.schema(schema).option("recursiveFileLookup", "true")
+    reader = spark.read.schema(full_schema_of(snapshot)).option("recursiveFileLookup", "true")
     return reader.parquet(*snapshot.location.spark_paths(paths))
 
 
 def placed(frame: DataFrame, generation: Generation) -> DataFrame:
     """Rows with the sub-index they belong to under a generation."""
     layout = generation.layout
-    return frame.withColumns(
-        {
-            "layout": F.lit(generation.number),
-            "g": row_of(layout, F.col("ins_slot")),
-            "e": column_of(layout, F.col("exp_slot")),
-        }
+    return frame.selectExpr(
+        "*", f"{generation.number} as layout", f"{row_of(layout)} as g", f"{column_of(layout)} as e"
     )
 
 

@@ -180,14 +180,14 @@ class _Forget:
         if bad:
             said = ", ".join(f"{column} {kinds[column]}" for column in definition.key)
             raise InvalidInput(f"{bad} of the keys are not values of ({said})", "correct them; nothing was changed")
-        return [row[0] for row in typed.select(keyed_digest(definition.key, definition.salt)).distinct().collect()]
+        return [row[0] for row in typed.selectExpr(keyed_digest(definition.key, definition.salt)).distinct().collect()]
 
     def _record_digests(self, one: Try, spark: SparkSession, paths: list[str]) -> list[str]:
         if not paths:
             return []
         hits = self.matched(read_files(spark, one.snapshot, paths), spark, one.state.definition).where("__tw_forgotten")
         columns = [field.name for field in one.snapshot.columns]
-        digests = hits.select(keyed_digest(columns, one.state.definition.salt)).distinct()
+        digests = hits.selectExpr(keyed_digest(columns, one.state.definition.salt)).distinct()
         rows = digests.limit(PREDICATE_RECORDS_MAX + 1).collect()
         if len(rows) > PREDICATE_RECORDS_MAX:
             raise InvalidInput(

@@ -15,15 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import NumericType, StringType, StructType, TimestampType
+from pyspark.sql.types import DataType, NumericType, StringType, StructType
 
 from tidewheel.indexing.definition import ArchiveFile, Definition, Verdict
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Tombstone
-from tidewheel.jobs.expressions import column_of, expiration_slot_of, keyed_digest, quoted, row_hash, row_of
+from tidewheel.jobs.expressions import column_of, expiration_slot_of, keyed_digest, long, quoted, row_hash, row_of
 
 FATES = -1  # the layout number of what is not stored
 COUNTED, QUARANTINED = 0, 1  # its rows: without and with values
@@ -43,83 +43,82 @@ class Judge:
 
     def judged(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
         """The batch with everything the table stores, placed by `layout`, `g` and `e`."""
-        frame = batch.withColumns({"__tw_ins": self._inserted_us(batch), "__tw_until": self._expires_us(batch)})
+        inserted, expires = self._inserted_us(batch), self._expires_us(batch)
+        frame = batch.selectExpr("*", f"{inserted} as __tw_ins", f"{expires} as __tw_until")
         frame = marked_forgotten(frame, self.plan.tombstones, self.definition.salt, spark)
-        limit = F.col("__tw_ins") + F.lit(self.definition.max_lifetime_us)
-        if self.file.policy.too_long is Verdict.CAP:
-            frame = frame.withColumn("__tw_uncapped", F.col("__tw_until"))
-            frame = frame.withColumn("__tw_until", F.least(F.col("__tw_until"), limit))
-        expiration = expiration_slot_of(F.col("__tw_until"), self.definition.axis)
-        frame = frame.withColumns({"exp_slot": expiration, "__tw_rule": self._broken_rule(limit)})
-        frame = frame.withColumn("__tw_fate", self._fate())
-        if self.file.policy.too_long is Verdict.CAP:
-            stored = (F.col("__tw_fate") == 0) & F.col("__tw_rule").isNull()
-            frame = frame.observe(self.capped, F.count_if(stored & (F.col("__tw_uncapped") > limit)).alias("rows"))
-        return self._placed(frame)
+        limit = f"__tw_ins + {long(self.definition.max_lifetime_us)}"
+        capping = self.file.policy.too_long is Verdict.CAP
+        until = f"least(__tw_until, {limit})" if capping else "__tw_until"
+        capped = f"coalesce(__tw_until > {limit}, false)" if capping else "false"
+        user = [quoted(field.name) for field in self.schema.fields]
+        frame = frame.selectExpr(*user, "ins_slot", "__tw_ins", "__tw_forgotten", f"{until} as __tw_until",
+                                 f"{capped} as __tw_capped")  # fmt: skip
+        expiration = expiration_slot_of("__tw_until", self.definition.axis)
+        frame = frame.selectExpr("*", f"{expiration} as exp_slot", f"{self._broken_rule(limit)} as __tw_rule",
+                                 "timestamp_micros(__tw_until) as valid_until")  # fmt: skip
+        frame = frame.selectExpr("*", f"{self._fate()} as __tw_fate")
+        if capping:
+            stored = "__tw_fate = 0 and __tw_rule is null and __tw_capped"
+            frame = frame.observe(self.capped, F.count_if(F.expr(stored)).alias("rows"))
+        return self._placed(frame, user)
 
     @property
     def capped_rows(self) -> int:
         """How many stored records had their life capped; known once the frame was written."""
         return int(self.capped.get["rows"]) if self.file.policy.too_long is Verdict.CAP else 0
 
-    def _broken_rule(self, limit: Column) -> Column:
+    def _broken_rule(self, limit: str) -> str:
         """The number of the first broken rule, or NULL."""
-        key_missing = F.lit(False)
-        for name in self.definition.key:
-            key_missing = key_missing | F.col(quoted(name)).isNull()
-        slot_end = (F.col("ins_slot") + 1) * self.definition.axis.interval_us + self.definition.axis.epoch_us
+        axis = self.definition.axis
+        slot_end = f"(ins_slot + 1L) * {long(axis.interval_us)} + {long(axis.epoch_us)}"
         broken = {
-            "null_key": key_missing,
-            "null_expiry": F.col("__tw_until").isNull(),
-            "future": F.col("__tw_ins").isNull() | (F.col("__tw_ins") >= slot_end),
-            "expired_on_arrival": F.col("__tw_until") <= F.col("__tw_ins"),
-            "too_long": F.col("__tw_until") > limit,
+            "null_key": " or ".join(f"{quoted(name)} is null" for name in self.definition.key),
+            "null_expiry": "__tw_until is null",
+            "future": f"__tw_ins is null or __tw_ins >= {slot_end}",
+            "expired_on_arrival": "__tw_until <= __tw_ins",
+            "too_long": f"__tw_until > {limit}",
         }
-        return F.coalesce(*[F.when(broken[rule], F.lit(number)) for number, rule in enumerate(RULES)])
+        cases = " ".join(f"when {broken[rule]} then {number}" for number, rule in enumerate(RULES))
+        return f"case {cases} end"
 
-    def _fate(self) -> Column:
+    def _fate(self) -> str:
         """0 for stored and quarantined records, else the code of the fate."""
-        dead = F.lit(False)
-        if self.plan.watermark is not None:
-            dead = F.col("exp_slot") <= self.plan.watermark
-        fate = F.when(F.col("__tw_forgotten"), FORGOTTEN).when(F.col("__tw_rule").isNotNull(), 0)
-        fate = fate.when(F.col("exp_slot") <= F.col("ins_slot"), SHORT_LIVED).when(dead, DEAD_ON_ARRIVAL)
-        return fate.otherwise(0)
-
-    def _placed(self, frame: DataFrame) -> DataFrame:
-        generation = self.plan.generation
-        layout = generation.layout
-        gone = F.col("__tw_fate") != 0
-        held = ~gone & F.col("__tw_rule").isNotNull()
-        aside = gone | held
-        values = [F.when(~gone, F.col(quoted(f.name))).alias(f.name) for f in self.schema.fields]
-        code = F.when(gone, F.col("__tw_fate")).otherwise(F.col("__tw_rule"))
-        frame = frame.withColumn("valid_until", F.timestamp_micros(F.col("__tw_until")))
-        return frame.select(
-            *values,
-            F.col("ins_slot"),
-            F.when(aside, code.cast("long")).otherwise(F.col("exp_slot")).alias("exp_slot"),
-            F.when(~aside, F.col("valid_until")).alias("valid_until"),
-            F.when(~aside, row_hash(self.schema.fieldNames())).alias("row_hash"),
-            F.when(aside, FATES).otherwise(generation.number).alias("layout"),
-            F.when(gone, COUNTED).when(held, QUARANTINED).otherwise(row_of(layout, F.col("ins_slot"))).alias("g"),
-            F.when(aside, 0).otherwise(column_of(layout, F.col("exp_slot"))).alias("e"),
+        dead = "false" if self.plan.watermark is None else f"exp_slot <= {long(self.plan.watermark)}"
+        return (
+            f"case when __tw_forgotten then {FORGOTTEN} when __tw_rule is not null then 0 "
+            f"when exp_slot <= ins_slot then {SHORT_LIVED} when {dead} then {DEAD_ON_ARRIVAL} else 0 end"
         )
 
-    def _inserted_us(self, batch: DataFrame) -> Column:
+    def _placed(self, frame: DataFrame, user: Sequence[str]) -> DataFrame:
+        generation = self.plan.generation
+        layout = generation.layout
+        gone, held = "__tw_fate <> 0", "__tw_rule is not null"
+        aside = f"({gone} or {held})"
+        return frame.selectExpr(
+            *(f"if({gone}, null, {name}) as {name}" for name in user),
+            "ins_slot",
+            f"cast(case when {gone} then __tw_fate when {held} then __tw_rule else exp_slot end as bigint) as exp_slot",
+            f"if({aside}, null, valid_until) as valid_until",
+            f"if({aside}, null, {row_hash([f.name for f in self.schema.fields])}) as row_hash",
+            f"if({aside}, {FATES}, {generation.number}) as layout",
+            f"case when {gone} then {COUNTED} when {held} then {QUARANTINED} else {row_of(layout)} end as g",
+            f"if({aside}, 0, {column_of(layout)}) as e",
+        )
+
+    def _inserted_us(self, batch: DataFrame) -> str:
         """When the record came: its own column, or the start of its slot."""
         if self.file.inserted_at:
             return _micros_of(batch, self.file.inserted_at, "inserted_at")
         axis = self.definition.axis
-        return F.col("ins_slot") * axis.interval_us + axis.epoch_us
+        return f"ins_slot * {long(axis.interval_us)} + {long(axis.epoch_us)}"
 
-    def _expires_us(self, batch: DataFrame) -> Column:
+    def _expires_us(self, batch: DataFrame) -> str:
         return _micros_of(batch, self.file.expires_at, "expires_at")
 
 
 def marked_forgotten(frame: DataFrame, tombstones: Sequence[Tombstone], salt: str, spark: SparkSession) -> DataFrame:
-    """The frame with `tw_forgotten`: whether a tombstone covers the record."""
-    forgotten = F.lit(False)
+    """The frame with `__tw_forgotten`: whether a tombstone covers the record."""
+    covered = []
     bounds: dict[tuple[str, ...], dict[str, int]] = {}
     for one in tombstones:
         by_digest = bounds.setdefault(one.columns, {})
@@ -127,25 +126,20 @@ def marked_forgotten(frame: DataFrame, tombstones: Sequence[Tombstone], salt: st
     for number, (columns, by_digest) in enumerate(sorted(bounds.items())):
         digest, bound = f"__tw_digest_{number}", f"__tw_bound_{number}"
         listed = spark.createDataFrame(list(by_digest.items()), f"{digest} string, {bound} long")
-        frame = frame.withColumn(digest, keyed_digest(columns, salt)).join(F.broadcast(listed), digest, "left")
-        forgotten = forgotten | F.coalesce(F.col("ins_slot") <= F.col(bound), F.lit(False))
-    return frame.withColumn("__tw_forgotten", forgotten)
+        frame = frame.selectExpr("*", f"{keyed_digest(columns, salt)} as {digest}")
+        frame = frame.join(F.broadcast(listed), digest, "left")
+        covered.append(f"coalesce(ins_slot <= {bound}, false)")
+    return frame.selectExpr("*", f"{' or '.join(covered) or 'false'} as __tw_forgotten")
 
 
-def _micros_of(batch: DataFrame, expression: str, role: str) -> Column:
-    """A moment that the archive file names, in microseconds.
+def _micros_of(batch: DataFrame, expression: str, role: str) -> str:
+    """A moment that the archive file names, in microseconds, as SQL.
 
     Text that is no timestamp becomes NULL, which the rules judge; a number is refused, for its unit is unknown.
     """
-    name = quoted(expression) if expression in batch.columns else expression
-    try:
-        kind = batch.select(F.expr(name)).schema.fields[0].dataType
-    except AnalysisException as error:
-        raise InvalidInput(
-            f"{role} = {expression!r} cannot be computed from the columns {', '.join(batch.columns)}: "
-            f"{error.getMessage().splitlines()[0]}",
-            f"correct [archive] {role} in the archive file",
-        ) from error
+    kinds = {field.name: field.dataType for field in batch.schema.fields}
+    sql = quoted(expression) if expression in kinds else f"({expression})"
+    kind = kinds.get(expression) or _kind_of(batch, expression, role)
     if isinstance(kind, NumericType):
         raise InvalidInput(
             f"{role} = {expression!r} is a number ({kind.simpleString()}); its unit is not known",
@@ -153,5 +147,16 @@ def _micros_of(batch: DataFrame, expression: str, role: str) -> Column:
             f"timestamp_micros({expression})",
         )
     if isinstance(kind, StringType):
-        return F.unix_micros(F.expr(f"try_cast(({name}) as timestamp)"))
-    return F.unix_micros(F.expr(name).cast(TimestampType()))
+        return f"unix_micros(try_cast({sql} as timestamp))"
+    return f"unix_micros(cast({sql} as timestamp))"
+
+
+def _kind_of(batch: DataFrame, expression: str, role: str) -> DataType:
+    try:
+        return batch.selectExpr(expression).schema.fields[0].dataType
+    except AnalysisException as error:
+        raise InvalidInput(
+            f"{role} = {expression!r} cannot be computed from the columns {', '.join(batch.columns)}: "
+            f"{str(error).splitlines()[0]}",
+            f"correct [archive] {role} in the archive file",
+        ) from error

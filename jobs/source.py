@@ -24,7 +24,7 @@ from tidewheel.indexing.definition import RESERVED_COLUMNS, ArchiveFile, Source,
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.slots import iso, moment, ranges_of
 from tidewheel.indexing.source_paths import path_for_slot
-from tidewheel.jobs.expressions import quoted, slot_of
+from tidewheel.jobs.expressions import long, quoted, slot_of
 
 _ENVIRONMENT = re.compile(r"\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -94,7 +94,7 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sc
             reader = spark.read.format(source.format).options(**options_of(source))
             if source.schema:
                 reader = reader.schema(source.schema)
-            frames.append(reader.load(path).withColumn("ins_slot", F.lit(slot).cast("long")))
+            frames.append(reader.load(path).selectExpr("*", f"{long(slot)} as ins_slot"))
         elif source.missing == "fail":
             raise InvalidInput(
                 f"the source of slot {axis.name(slot)} has no files at {path}. Nothing was changed",
@@ -120,7 +120,8 @@ def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int],
     wanted = F.lit(False)
     for first, last in ranges_of(slots):
         wanted = wanted | ((at >= F.lit(moment(axis.start_us(first)))) & (at < F.lit(moment(axis.end_us(last)))))
-    frame = frame.where(wanted).withColumn("ins_slot", slot_of(F.unix_micros(at.cast("timestamp")), axis))
+    slot = slot_of(f"unix_micros(cast({quoted(source.time_column)} as timestamp))", axis)
+    frame = frame.where(wanted).selectExpr("*", f"{slot} as ins_slot")
     place = source.path or source.format
     said = {s: (f"{place} {iso(axis.start_us(s))}/{iso(axis.end_us(s))}",) for s in slots}
     return Batch(frame, said)
@@ -137,7 +138,7 @@ def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], s
                 'return a DataFrame, or set [source] missing = "empty"',
             )
         if frame is not None:
-            frames.append(frame.withColumn("ins_slot", F.lit(slot).cast("long")))
+            frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
     return Batch(_union(frames, spark, file, schema), dict.fromkeys(slots, (file.source.callable,)))
 
 
@@ -182,7 +183,7 @@ def _union(frames: list[DataFrame], spark: SparkSession, file: ArchiveFile, sche
             f"the source of archive {file.name} has no data to learn its columns from",
             "name a slot that has data, or set [source] schema in the archive file",
         )
-    return spark.createDataFrame([], schema).withColumn("ins_slot", F.lit(0).cast("long"))
+    return spark.createDataFrame([], schema).selectExpr("*", "0L as ins_slot")
 
 
 def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
