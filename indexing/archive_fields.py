@@ -251,8 +251,14 @@ FIELDS: tuple[Field, ...] = (
         "@hourly", default=_DERIVED, default_note="the first preset whose runs hold whole slots",
     ),
     Field(
+        "schedule", "start", field_kinds.MOMENT,
+        "Where the first run begins. Without it, runs begin with the newest complete one, and missed ones are not "
+        "made up for.",
+        "2026-01-01T00:00:00Z", default=_DERIVED, default_note="the newest complete run",
+    ),
+    Field(
         "schedule", "catchup", field_kinds.FLAG,
-        "Whether runs that were missed are made up for.",
+        "Whether runs that were missed since `start` are made up for.",
         True, default=True,
     ),
     Field(

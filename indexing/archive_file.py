@@ -202,7 +202,9 @@ def _generation(values: dict[str, Any], span: int) -> Generation:
 
 def _schedule(values: dict[str, Any]) -> Schedule:
     named = _named(values, "schedule")
-    return Schedule(named["cron"], named["catchup"], named["pool"], freshness_us=named["freshness"])
+    return Schedule(
+        named["cron"], named["catchup"], named["pool"], freshness_us=named["freshness"], start_us=named["start"]
+    )
 
 
 def _named(values: dict[str, Any], section: str) -> dict[str, Any]:

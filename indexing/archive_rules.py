@@ -68,6 +68,7 @@ def settled(settings: Settings) -> dict[str, Any]:
         values.setdefault("source.format", "parquet")
     if settings.axis is not None:
         values.setdefault("schedule.cron", fitting_preset(settings.axis))
+    values.setdefault("schedule.start", None)
     for place in ("archive.inserted_at", "source.format", "source.schema", *SELECTORS):
         values.setdefault(place, "")
     return values

@@ -160,6 +160,7 @@ class Schedule:
     catchup: bool = True
     pool: str = ""
     freshness_us: int = 0
+    start_us: int | None = None
 
 
 @dataclass(frozen=True)
