@@ -1,0 +1,24 @@
+"""Status of an archive: its newest version, its ledger, one look at the clock, one listing of its folder."""
+
+from __future__ import annotations
+
+from tidewheel.indexing.status import Awaiting, Status, status_of
+from tidewheel.indexing.vacuum import unreferenced
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.storage.ledger_store import state_of
+from tidewheel.storage.snapshot import Snapshot
+from tidewheel.storage.stored_files import attempt_folder, stored_files
+
+
+def status(job: ArchiveJob, *, listing: bool = True) -> Status:
+    """How the archive is. Cost: the log since its checkpoint; with `listing`, one listing of all its files."""
+    snapshot = job.snapshot()
+    awaiting = _awaiting(snapshot) if listing else None
+    return status_of(state_of(snapshot), path=job.location.uri, now_us=job.clock(), awaiting=awaiting)
+
+
+def _awaiting(snapshot: Snapshot) -> Awaiting:
+    """What lies there without being in the newest version: vacuum's, as soon as grace is over."""
+    written = [file for file in stored_files(snapshot.location) if attempt_folder(file.path) is not None]
+    waiting = unreferenced(written, {fact.path for fact in snapshot.files})
+    return Awaiting(len(waiting), sum(file.bytes for file in waiting))
