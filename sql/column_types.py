@@ -67,6 +67,8 @@ def typed_key(value: Any, name: str, arrow_type: pa.DataType) -> Any:
 
 
 def _converted(value: Any, arrow_type: pa.DataType) -> Any:
+    if isinstance(value, bytes) and not pa.types.is_binary(arrow_type):
+        raise TypeError("bytes are not text")
     if isinstance(value, str) and not pa.types.is_string(arrow_type):
         return pa.scalar(value).cast(arrow_type).as_py()
     if isinstance(value, bool) != pa.types.is_boolean(arrow_type):

@@ -119,7 +119,12 @@ class LocalFiles:
         return Sql(f"read_parquet({quote_list(self.paths(files))}, hive_partitioning = false)")
 
     def by_name(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Sql:
-        return Sql(f"read_parquet({quote_list(self.paths(files))}, hive_partitioning = false, union_by_name = true)")
+        return self.listed(files)
+
+    def listed(self, files: Sequence[DataFile]) -> Sql:
+        """The files with the columns that any of them has."""
+        paths = quote_list(self.paths(files))
+        return Sql(f"read_parquet({paths}, hive_partitioning = false, union_by_name = true)")
 
 
 @dataclass(frozen=True, eq=False)

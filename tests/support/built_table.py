@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import Field, Schema
+from deltalake.schema import PrimitiveType
 
 from tidewheel.indexing.definition import STORED_COLUMNS, Clock, Definition, Retention
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
@@ -139,12 +140,16 @@ class BuiltTable:
             target,
             row_group_size=self.row_group_rows,
             compression="zstd",
-            bloom_filter_options={snapshot.definition.key[0]: {"ndv": self.row_group_rows}},
+            bloom_filter_options=self._bloom_filter(snapshot.definition.key[0]),
         )
         self.rows_by_file[relative] = rows
         ins, exp = [row["ins_slot"] for row in rows], [row["exp_slot"] for row in rows]
         fact = FileFact(relative, 0, g, e, min(ins), max(ins), min(exp), max(exp), len(rows), target.stat().st_size)
         return [NewFile(fact, _statistics(rows, (*snapshot.definition.key, *STORED_COLUMNS)), 0)]
+
+    def _bloom_filter(self, name: str) -> dict[str, Any] | None:
+        kind = next(one.type for one in self.fields if one.name == name)
+        return None if kind == PrimitiveType("boolean") else {name: {"ndv": self.row_group_rows}}
 
 
 def alive(rows: Iterable[Row], as_of_us: int) -> list[Row]:
@@ -171,7 +176,7 @@ def _statistics(rows: list[Row], names: Sequence[str]) -> str:
     bounds: dict[str, dict[str, Any]] = {"minValues": {}, "maxValues": {}}
     for name in names:
         values = [row[name] for row in rows]
-        if not isinstance(values[0], bytes | bool):
+        if not isinstance(values[0], bytes | bool | float):
             bounds["minValues"][name] = _stated(name, min(values))
             bounds["maxValues"][name] = _stated(name, max(values))
     return json.dumps({"numRecords": len(rows), **bounds})
