@@ -1,0 +1,81 @@
+"""The command line: `tidewheel COMMAND ARCHIVE`. The commands lie in `tidewheel.commands`, one file per subject.
+
+Whatever goes wrong anywhere ends here, in one place: said on standard error with what to do next, and told to the
+caller by the exit code of its kind (see `tidewheel.indexing.errors`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from tidewheel.commands import COMMANDS
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.output import BROKEN_PIPE, Output
+
+
+class Program(click.Group):
+    """The group of all commands, in the order in which one meets them."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
+        given = list(sys.argv[1:] if args is None else args)
+        output = Output(as_json="--json" in given, debug="--debug" in given)
+        sys.exit(self._run(given, output, {**extra, "standalone_mode": False, "obj": output}))
+
+    def _run(self, given: list[str], output: Output, extra: dict[str, Any]) -> int:
+        try:
+            code = super().main(given, **extra)
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+        except TidewheelError as error:
+            if output.debug:
+                traceback.print_exc()
+            return output.fail(error)
+        except (KeyboardInterrupt, click.Abort):
+            return output.interrupted()
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                return _nobody_reads()
+            if output.debug:
+                traceback.print_exc()
+            return output.unexpected(error)
+
+
+def _nobody_reads() -> int:
+    """The reader of a pipe has gone: what is still buffered goes nowhere, without another complaint."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return BROKEN_PIPE
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="tidewheel", message="%(prog)s %(version)s")
+def main() -> None:
+    """Stream archives in which every record has its own expiry.
+
+    ARCHIVE is a name (the file archives/NAME.toml, or in the folder $TIDEWHEEL_ARCHIVES), the path of such
+    a file, or the path of a table. Times are written 2026-11-18T10:00Z, with Z or an offset; a date is its
+    midnight UTC. Every command takes --json.
+
+    \b
+    Exit codes: 0 done, 2 fix the input, 3 refused until confirmed, 4 somebody else was first,
+    5 outcome unknown, 6 archive damaged, 7 not installed, 70 unexpected, 130 interrupted.
+    """
+
+
+for _command in COMMANDS:
+    main.add_command(_command)
+
+if __name__ == "__main__":
+    main()

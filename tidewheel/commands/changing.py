@@ -1,0 +1,166 @@
+"""Change what is there: migrate, forget, undo, vacuum."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tidewheel.commands.common import ARCHIVE, DRY_RUN, YES, command, opened
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
+from tidewheel.output import Output
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+    from tidewheel.jobs.attempt import Outcome
+
+
+@command
+@ARCHIVE
+@click.option("--kind", type=click.Choice([one.value for one in LayoutKind]), help="How slots are given classes.")
+@click.option("--insertion-classes", type=int, metavar="G", help="Rows of the grid.")
+@click.option("--expiration-classes", type=int, metavar="E", help="Columns of the grid.")
+@click.option("--strategy", type=click.Choice([one.value for one in Strategy]), help="What an update rewrites.")
+@click.option("--dead-share-max", type=float, metavar="SHARE", help="Dead share at which a sub-index is folded.")
+@click.option("--runs-max", type=int, metavar="N", help="Runs beyond which a sub-index is folded.")
+@click.option("--target-file-mb", type=int, metavar="MB", help="Size at which a file is split by key.")
+@click.option(
+    "--run-both/--stop-and-rebuild",
+    "run_both",
+    default=True,
+    show_default=True,
+    help="Let what is stored expire where it is, or move it all now.",
+)
+@DRY_RUN
+def migrate(output: Output, archive: str, run_both: bool, dry_run: bool, **layout: Any) -> None:
+    """Move an archive to another layout or strategy, in one commit; reads see one table throughout.
+
+    Without options for the layout, the new one is that of the archive file. With them, everything not named
+    stays as it is; change the archive file as well, or the next update will refuse it.
+
+    \b
+    Examples:
+      tidewheel migrate netflow --expiration-classes 6 --dry-run
+      tidewheel migrate netflow --expiration-classes 6 --run-both
+      tidewheel migrate netflow --stop-and-rebuild
+    """  # fmt: skip
+    given = {name: value for name, value in layout.items() if value is not None}
+    with opened(output, archive, "starting Spark") as opened_archive:
+        generation = _changed(opened_archive.snapshot().definition.current, given) if given else None
+        outcome = opened_archive.migrate(generation, rebuild=not run_both, dry_run=dry_run)
+    _show(output, opened_archive, outcome)
+
+
+@command
+@ARCHIVE
+@click.option("--key", "keys", multiple=True, metavar="K", help="A key; a composite one with commas. Repeatable.")
+@click.option(
+    "--keys-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="A file with a key on each line.",
+)
+@click.option("--where", default="", metavar="SQL", help="A Spark SQL predicate over the columns.")
+@DRY_RUN
+@YES
+def forget(
+    output: Output, archive: str, keys: tuple[str, ...], keys_file: Path | None, where: str, dry_run: bool, yes: bool
+) -> None:
+    """Remove the records of some keys, or those a predicate selects, and keep them out for good.
+
+    Later batches, replays and backfills of the slots applied so far are filtered by it. The bytes are gone
+    once vacuum has passed the grace period.
+
+    \b
+    Examples:
+      tidewheel forget netflow --key 10.0.0.7 --dry-run
+      tidewheel forget netflow --key 10.0.0.7 --key 10.0.0.8 --yes
+      tidewheel forget netflow --where "customer = 'c017' and dst_port = 25" --yes
+    """  # fmt: skip
+    lines = keys_file.read_text(encoding="utf-8").splitlines() if keys_file else []
+    with opened(output, archive, "looking at the archive") as opened_archive:
+        wanted = _keys([*keys, *(line for line in lines if line)], opened_archive.snapshot().definition.key)
+    if not dry_run:
+        what = f"{len(wanted)} keys" if wanted else f"all records where {where}"
+        output.confirm(f"Forget {what} in archive {archive}, for good?", yes)
+    with opened(output, archive, "starting Spark") as opened_archive:
+        outcome = opened_archive.forget(wanted, where=where, dry_run=dry_run)
+    _show(output, opened_archive, outcome)
+
+
+@command
+@ARCHIVE
+@click.option("--to", "version", type=int, metavar="VERSION", help="The version to go back to.  [default: one back]")
+@DRY_RUN
+@YES
+def undo(output: Output, archive: str, version: int | None, dry_run: bool, yes: bool) -> None:
+    """Bring back an earlier version, as a new one; possible while its files are within the grace period.
+
+    \b
+    Examples:
+      tidewheel undo netflow --dry-run
+      tidewheel undo netflow --yes
+    """
+    if not dry_run:
+        back = "the version before the last" if version is None else f"version {version}"
+        output.confirm(f"Take archive {archive} back to {back}?", yes)
+    with opened(output, archive, "going back") as opened_archive:
+        outcome = opened_archive.undo(version, dry_run=dry_run)
+    _show(output, opened_archive, outcome)
+
+
+@command
+@ARCHIVE
+@DRY_RUN
+def vacuum(output: Output, archive: str, dry_run: bool) -> None:
+    """Delete the files that left the archive longer ago than its grace period, and what failed attempts left.
+
+    \b
+    Examples:
+      tidewheel vacuum netflow --dry-run
+      tidewheel vacuum netflow
+    """
+    with opened(output, archive, "looking for files that nothing needs") as opened_archive:
+        report = opened_archive.vacuum(dry_run=dry_run)
+
+    from tidewheel.views.vacuums import vacuum_view
+
+    output.show(report.to_json(), lambda: vacuum_view(report))
+
+
+def _changed(current: Generation, given: dict[str, Any]) -> Generation:
+    """The generation with the options given in place of its own values."""
+    if "strategy" in given:
+        given["strategy"] = Strategy(given["strategy"])
+    if "target_file_mb" in given:
+        given["target_file_bytes"] = given.pop("target_file_mb") * MEBIBYTE
+    if "kind" in given:
+        given["kind"] = LayoutKind(given["kind"])
+    layout_fields = ("kind", "insertion_classes", "expiration_classes")
+    layout = replace(current.layout, **{name: given.pop(name) for name in layout_fields if name in given})
+    return replace(current, layout=layout, **given)
+
+
+def _keys(lines: Iterable[str], columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Keys from text: as it stands for one column, as a line of CSV for several."""
+    if len(columns) == 1:
+        return [(line,) for line in lines]
+    keys = [tuple(fields) for fields in csv.reader(lines)]
+    for key in keys:
+        if len(key) != len(columns):
+            raise InvalidInput(
+                f"the key {','.join(key)} has {len(key)} values, the archive's key is {', '.join(columns)}",
+                "give a value for each, separated by commas",
+            )
+    return keys
+
+
+def _show(output: Output, archive: Archive, outcome: Outcome) -> None:
+    from tidewheel.views.outcomes import outcome_document, outcome_view
+
+    output.show(outcome_document(outcome), lambda: outcome_view(outcome, archive.axis))

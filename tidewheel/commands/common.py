@@ -1,0 +1,75 @@
+"""What commands share: the archive argument, times, confirmations, --json and --debug."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tidewheel.clock import moment_us
+from tidewheel.output import Output
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class MomentType(click.ParamType[str]):
+    """A moment, checked and left as text."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> str:
+        moment_us(value)
+        return str(value)
+
+
+MOMENT = MomentType()
+
+
+def command(function: F) -> click.Command:
+    """A command whose help is the docstring, with the options that all commands have."""
+    made = click.command(short_help=(function.__doc__ or "").split("\n")[0])(click.pass_obj(function))
+    made.params += [
+        click.Option(["--json"], is_flag=True, expose_value=False, help="Print one JSON document."),
+        click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error."),
+    ]
+    return made
+
+
+def archive_argument(*, required: bool = True) -> Callable[[F], F]:
+    def remember(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
+        if isinstance(context.obj, Output):
+            context.obj.archive = value or ""
+        return value
+
+    return click.argument("archive", callback=remember, required=required)
+
+
+ARCHIVE = archive_argument()
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be done, and change nothing.")
+YES = click.option("--yes", is_flag=True, help="Confirm; needed where nobody can be asked.")
+AS_OF = click.option(
+    "--as-of", type=MOMENT, help="The moment to answer for.  [default: now, or the end of historic data]"
+)
+COLUMNS = click.option("--columns", help="Columns to give, separated by commas.  [default: all of the source's]")
+ALLOW_FUTURE = click.option("--allow-future", is_flag=True, help="Confirm a slot that has not ended yet.")
+ALLOW_JUMP = click.option("--allow-jump", is_flag=True, help="Confirm a jump that expires all that is stored.")
+ALLOW_SHRINK = click.option("--allow-shrink", is_flag=True, help="Confirm a replay with far fewer records.")
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """The names of a list separated by commas."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+@contextmanager
+def opened(output: Output, name: str, doing: str) -> Iterator[Archive]:
+    """The archive, with its steps shown while it works."""
+    from tidewheel.archive import open
+
+    with output.working(doing) as progress:
+        yield open(name, progress=progress)

@@ -1,0 +1,81 @@
+"""Look at an archive: status, history, audit. Status and history start nothing; a deep audit starts Spark."""
+
+from __future__ import annotations
+
+import click
+
+from tidewheel.commands.common import ARCHIVE, command, opened
+from tidewheel.indexing.errors import Damaged
+from tidewheel.output import Output
+
+
+@command
+@ARCHIVE
+def status(output: Output, archive: str) -> None:
+    """Show the watermark, what is missing, the grid of sub-indices, and when expired bytes are gone.
+
+    \b
+    Examples:
+      tidewheel status netflow
+      tidewheel status netflow --json
+    """
+    with opened(output, archive, "looking") as opened_archive:
+        told = opened_archive.status()
+
+    from tidewheel.views.status import status_view
+
+    output.show(told.to_json(), lambda: status_view(told))
+
+
+@command
+@ARCHIVE
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="So many, the newest."
+)
+def history(output: Output, archive: str, limit: int) -> None:
+    """List what was done to the archive, the newest first.
+
+    \b
+    Examples:
+      tidewheel history netflow
+      tidewheel history netflow --limit 3 --json
+    """
+    with opened(output, archive, "reading the history") as opened_archive:
+        receipts = opened_archive.history(limit)
+        axis = opened_archive.axis
+
+    from tidewheel.views.outcomes import history_view
+
+    document = [{"version": version, "receipt": receipt.to_json()} for version, receipt in receipts]
+    output.show({"history": document}, lambda: history_view(receipts, axis))
+
+
+@command
+@ARCHIVE
+@click.option(
+    "--deep/--quick",
+    default=True,
+    show_default=True,
+    help="Compute every row's hash again, with Spark; or count and compare only.",
+)
+def audit(output: Output, archive: str, deep: bool) -> None:
+    """Compare what must be alive with what is in the files, cell by cell, and name what is wrong.
+
+    The exit code is 6 if anything is.
+
+    \b
+    Examples:
+      tidewheel audit netflow
+      tidewheel audit netflow --quick
+    """  # fmt: skip
+    with opened(output, archive, "reading the log") as opened_archive:
+        report = opened_archive.audit(deep=deep)
+
+    from tidewheel.views.audits import audit_view
+
+    output.show(report.to_json(), lambda: audit_view(report))
+    if not report.clean:
+        raise Damaged(
+            f"archive {archive} is not what its receipts say: {len(report.findings)} findings",
+            report.remedy or "stop writing into it, and restore what is named above from a copy",
+        )

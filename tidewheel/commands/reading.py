@@ -1,0 +1,145 @@
+"""Ask an archive: probe, scan, sql. DuckDB answers; Spark is never started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tidewheel.commands.common import ARCHIVE, AS_OF, COLUMNS, command, names_in, opened
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.slots import iso
+from tidewheel.output import Output
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+    from tidewheel.sql.questions import Question
+    from tidewheel.sql.results import Result
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FORMATS = ("table", "csv", "json", "parquet", "arrow")
+EXPLAIN = click.option("--explain", is_flag=True, help="Tell what is opened and why, instead of the rows.")
+
+
+def _rows_options(function: F) -> F:
+    options = (
+        click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Give at most so many rows."),
+        click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True,
+                     help="How to write the rows."),
+        click.option("--output", "path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                     help="Write the rows to a file."),
+    )  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@command
+@ARCHIVE
+@click.argument("key", nargs=-1)
+@click.option("--range", "bounds", nargs=2, metavar="LOW HIGH", help="All keys from LOW up to, not including, HIGH.")
+@AS_OF
+@COLUMNS
+@EXPLAIN
+@_rows_options
+def probe(
+    output: Output, archive: str, key: tuple[str, ...], bounds: tuple[str, str] | None, as_of: str | None,
+    columns: str | None, explain: bool, **how: Any,
+) -> None:  # fmt: skip
+    """Give the live records of one key, or of a range of keys.
+
+    A composite key takes its values in order; the first ones will do.
+
+    \b
+    Examples:
+      tidewheel probe netflow 10.0.0.7
+      tidewheel probe netflow 10.0.0.7 --columns flow_start,dst_ip,bytes --format csv
+      tidewheel probe netflow --range 10.0.0. 10.0.1. --limit 5
+      tidewheel probe netflow 10.0.0.7 --explain
+    """
+    from tidewheel.sql.questions import Probe, Range
+
+    if bool(key) == bool(bounds):
+        raise InvalidInput("a probe needs a key or a range, one of the two", "give KEY, or --range LOW HIGH")
+    question: Question = Range(*bounds) if bounds else Probe(key)
+    with opened(output, archive, "probing") as opened_archive:
+        _ask(output, opened_archive, question, columns, as_of, explain, **how)
+
+
+@command
+@ARCHIVE
+@click.option("--where", metavar="SQL", help="An SQL expression over the columns.")
+@AS_OF
+@COLUMNS
+@EXPLAIN
+@_rows_options
+def scan(
+    output: Output, archive: str, where: str | None, as_of: str | None, columns: str | None, explain: bool, **how: Any
+) -> None:
+    """Give all live records, or those for which an expression holds.
+
+    \b
+    Examples:
+      tidewheel scan netflow --where "bytes > 1000000" --columns src_ip,bytes --limit 5
+      tidewheel scan netflow --where "plan = 'audit'" --format parquet --output audit.parquet
+    """
+    from tidewheel.sql.questions import Scan
+
+    with opened(output, archive, "scanning") as opened_archive:
+        _ask(output, opened_archive, Scan(where), columns, as_of, explain, **how)
+
+
+@command
+@ARCHIVE
+@click.argument("query")
+@AS_OF
+@EXPLAIN
+@_rows_options
+def sql(output: Output, archive: str, query: str, as_of: str | None, explain: bool, **how: Any) -> None:
+    """Answer one SELECT over the view live, which holds the live records.
+
+    The query can read nothing but this archive. Beside the columns of the source, live has ins_slot, exp_slot
+    and valid_until; probe(key) and probe_range(low, high) are table functions.
+
+    \b
+    Examples:
+      tidewheel sql netflow "select plan, count(*) as flows, sum(bytes) as bytes from live group by plan"
+    """
+    from tidewheel.sql.questions import Query
+
+    with opened(output, archive, "asking") as opened_archive:
+        _ask(output, opened_archive, Query(query), None, as_of, explain, **how)
+
+
+def _ask(
+    output: Output, archive: Archive, question: Question, columns: str | None, as_of: str | None, explain: bool,
+    *, form: str, path: Path | None, limit: int | None,
+) -> None:  # fmt: skip
+    if explain:
+        explanation = archive.explain(question, columns=names_in(columns), as_of=as_of)
+        output.show(explanation.to_json(), lambda: "\n".join(explanation.lines()))
+        return
+    _write(output, archive.ask(question, columns=names_in(columns), as_of=as_of), form, path, limit)
+
+
+def _write(output: Output, result: Result, form: str, path: Path | None, limit: int | None) -> None:
+    from tidewheel.views.rows import rows_document, rows_view, write_rows
+
+    exact_for = f"version {result.version}, as of {iso(result.as_of_us)}"
+    if form == "table" and path is not None:
+        raise InvalidInput("a file needs a format", "give --format csv, json, parquet or arrow")
+    if form != "table":
+        rows = write_rows(result, form, path, limit)
+        if path is not None:
+            output.notice(f"{rows} rows in {path}, {exact_for}")
+    elif output.as_json:
+        output.show(rows_document(result, limit))
+    else:
+        table, rows, more = rows_view(result, limit)
+        output.show({}, lambda: table)
+        output.notice(f"{rows} rows, {exact_for}")
+        if more:
+            output.notice("there are more: give --limit, or --format csv for all of them")

@@ -1,0 +1,180 @@
+"""Bring data in, and let it leave: init, update, backfill, expire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from tidewheel.commands.common import (
+    ALLOW_FUTURE,
+    ALLOW_JUMP,
+    ALLOW_SHRINK,
+    ARCHIVE,
+    DRY_RUN,
+    MOMENT,
+    command,
+    opened,
+)
+from tidewheel.indexing.errors import InvalidInput, TidewheelError
+from tidewheel.output import Output
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+    from tidewheel.jobs.attempt import Outcome
+
+
+@command
+@ARCHIVE
+@click.option("--slot", type=MOMENT, help="A slot with data to learn the columns from, if the file names none.")
+def init(output: Output, archive: str, slot: str | None) -> None:
+    """Create an empty archive as its file describes it.
+
+    The columns are those of [source] schema, or those of the slot named.
+
+    \b
+    Examples:
+      tidewheel init netflow --slot 2026-11-18T04:00Z
+    """
+    from tidewheel.views.definitions import definition_view
+
+    with opened(output, archive, "starting Spark") as opened_archive:
+        snapshot = opened_archive.create(slot)
+    document = {"path": opened_archive.path, "version": snapshot.version, "definition": snapshot.definition.to_json()}
+    output.show(document, lambda: definition_view(opened_archive.path, snapshot.definition))
+
+
+@command
+@ARCHIVE
+@click.option("--slot", type=MOMENT, help="The slot that starts then.")
+@click.option("--from", "start", type=MOMENT, help="The first slot of a range.")
+@click.option("--to", "end", type=MOMENT, help="The end of the range, itself not in it.")
+@DRY_RUN
+@ALLOW_FUTURE
+@ALLOW_JUMP
+@ALLOW_SHRINK
+def update(
+    output: Output,
+    archive: str,
+    slot: str | None,
+    start: str | None,
+    end: str | None,
+    dry_run: bool,
+    **confirmed: bool,
+) -> None:
+    """Bring the batch of a slot, or of a range of slots, into the archive in one commit.
+
+    What has expired by the end of the slot leaves in the same commit. A slot that comes again is replaced.
+
+    \b
+    Examples:
+      tidewheel update netflow --slot 2026-11-18T04:00Z
+      tidewheel update netflow --from 2026-11-18T04:05Z --to 2026-11-18T04:30Z
+      tidewheel update netflow --slot 2026-11-18T04:30Z --dry-run
+    """
+    with opened(output, archive, "starting Spark") as opened_archive:
+        first, last = _range_of(opened_archive, slot, start, end)
+        outcome = opened_archive.update(first, last, dry_run=dry_run, **confirmed)
+    _show(output, opened_archive, outcome)
+
+
+@command
+@ARCHIVE
+@click.option("--from", "start", type=MOMENT, help="The first slot.")
+@click.option("--to", "end", type=MOMENT, help="The end of the range, itself not in it.")
+@click.option("--missing", is_flag=True, help="Only slots that were never applied; alone, all gaps of the status.")
+@click.option("--each", default=1, show_default=True, metavar="N", help="Slots in one commit.")
+@click.option("--newest-first", is_flag=True, help="Begin with the latest slot.")
+@ALLOW_FUTURE
+@ALLOW_JUMP
+@ALLOW_SHRINK
+def backfill(
+    output: Output, archive: str, start: str | None, end: str | None, missing: bool, each: int, newest_first: bool,
+    **confirmed: bool,
+) -> None:  # fmt: skip
+    """Update many slots, some in each commit, so that it can be stopped and resumed.
+
+    Slots that were applied before are replaced; with --missing they are left out, and that resumes a
+    backfill that was stopped.
+
+    \b
+    Examples:
+      tidewheel backfill netflow --from 2026-11-18T04:30Z --to 2026-11-18T05:00Z --each 3
+      tidewheel backfill netflow --from 2026-11-18T04:30Z --to 2026-11-18T05:30Z --missing --newest-first
+      tidewheel backfill netflow --missing
+    """
+    from tidewheel.archive import open
+
+    opened_archive = open(archive)
+    slots = opened_archive.slots_to_fill(start, end, missing=missing)
+    outcomes: list[Outcome] = []
+    with output.counting(f"{len(slots)} slots", -(-len(slots) // max(each, 1))) as advance:
+
+        def committed(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            advance()
+
+        try:
+            opened_archive.backfill(
+                start, end, missing=missing, each=each, newest_first=newest_first, on_commit=committed, **confirmed
+            )
+        except TidewheelError as error:
+            raise _stopped(error, outcomes, slots) from error
+    _show_backfill(output, opened_archive, outcomes)
+
+
+@command
+@ARCHIVE
+@click.option("--through", type=MOMENT, help="The last slot to expire, by its start.  [default: the last complete one]")
+@DRY_RUN
+@ALLOW_FUTURE
+@ALLOW_JUMP
+def expire(output: Output, archive: str, through: str | None, dry_run: bool, **confirmed: bool) -> None:
+    """Remove what has expired, without a batch, for times when no data comes.
+
+    \b
+    Examples:
+      tidewheel expire netflow --through 2026-11-18T05:30Z --dry-run
+      tidewheel expire netflow --through 2026-11-18T05:30Z
+    """
+    with opened(output, archive, "looking for what has expired") as opened_archive:
+        outcome = opened_archive.expire(through, dry_run=dry_run, **confirmed)
+    _show(output, opened_archive, outcome)
+
+
+def _range_of(archive: Archive, slot: str | None, start: str | None, end: str | None) -> tuple[str, str | None]:
+    if slot is not None and start is None and end is None:
+        return slot, None
+    if slot is None and start is not None and end is not None:
+        return start, end
+    raise InvalidInput("an update needs a slot or a range", f"give --slot, or --from and --to{_next_slot(archive)}")
+
+
+def _next_slot(archive: Archive) -> str:
+    """The slot that most likely comes next, if there is one."""
+    try:
+        watermark = archive.snapshot().watermark
+    except TidewheelError:
+        return ""
+    return "" if watermark is None else f"; the next one is --slot {archive.axis.name(watermark + 1)}"
+
+
+def _stopped(error: TidewheelError, outcomes: list[Outcome], slots: Sequence[int]) -> TidewheelError:
+    """The same error, with what was done before it and how to go on."""
+    done = sum(len(outcome.plan.slots) for outcome in outcomes)
+    error.message = f"{error.message}\n  {done} of {len(slots)} slots were brought in before; they stay"
+    error.remedy = f"{error.remedy}; then go on with the same command and --missing"
+    return error
+
+
+def _show(output: Output, archive: Archive, outcome: Outcome) -> None:
+    from tidewheel.views.outcomes import outcome_document, outcome_view
+
+    output.show(outcome_document(outcome), lambda: outcome_view(outcome, archive.axis))
+
+
+def _show_backfill(output: Output, archive: Archive, outcomes: list[Outcome]) -> None:
+    from tidewheel.views.outcomes import backfill_view, outcome_document
+
+    output.show({"commits": [outcome_document(one) for one in outcomes]}, lambda: backfill_view(outcomes, archive.axis))

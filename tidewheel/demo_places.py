@@ -1,0 +1,64 @@
+"""Where the demonstration works, and the care it takes: it deletes what an earlier one made, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.errors import InvalidInput, Refused
+from tidewheel.indexing.source_paths import path_for_slot
+from tidewheel.output import Output
+from tidewheel.resolve import archives_folder, read_archive_file
+
+MARKER = ".made-by-tidewheel-demo"
+
+
+@dataclass(frozen=True)
+class Places:
+    """The archive file of the demonstration, and the two folders that it fills."""
+
+    file: ArchiveFile
+    source: Path
+
+    @staticmethod
+    def of(name: str) -> Places:
+        """By the archive file of that name; where there is none yet, the one that comes with the program."""
+        path = archives_folder() / f"{name}.toml"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(resources.files("tidewheel").joinpath(f"{name}.toml").read_text("utf-8"), encoding="utf-8")
+        file = read_archive_file(path)
+        if "://" in file.path or "{" not in file.source.path or "://" in file.source.path:
+            raise InvalidInput(f"the demonstration needs local folders, {path} names others", "change them back")
+        fixed = file.source.path.split("{", 1)[0]
+        return Places(file, Path(fixed.rpartition("/")[0]))
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    @property
+    def archive(self) -> Path:
+        return Path(self.file.path)
+
+    def slot_folder(self, slot: int) -> Path:
+        axis = self.file.axis
+        return Path(path_for_slot(self.file.source.path, axis.start_us(slot), axis.end_us(slot), slot))
+
+    def clear(self, output: Output) -> None:
+        """Empty folders, marked as ours."""
+        for folder in (self.source, self.archive):
+            marker = folder.with_name(f"{MARKER}-{folder.name}")
+            if folder.exists():
+                if not marker.exists():
+                    raise Refused(
+                        f"{folder} was not made by an earlier demonstration. Nothing was changed",
+                        f"move it away, or name another folder in the archive file of {self.name}",
+                    )
+                output.notice(f"deleting what an earlier demonstration left in {folder}")
+                shutil.rmtree(folder)
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            marker.write_text("The folder beside this file was made by `tidewheel demo`, which may delete it.\n")

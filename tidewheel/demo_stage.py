@@ -1,0 +1,181 @@
+"""How the demonstration looks: chapters with their commands, and the grid turning while updates run.
+
+On a terminal the grid is redrawn after every commit, the sub-indices it touched marked. Elsewhere each commit is
+one line. With --json nothing is shown but the figures, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.rule import Rule
+from rich.status import Status as Spinner
+from rich.text import Text
+
+from tidewheel.heatmap import HeatMap
+from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.status import Status, status_of
+from tidewheel.output import Output
+from tidewheel.views.figures import count, seconds, size, slot_name, slots_name
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+    from tidewheel.jobs.attempt import Outcome
+    from tidewheel.jobs.audit import AuditReport
+    from tidewheel.jobs.vacuum_report import VacuumReport
+    from tidewheel.sql.results import Result
+
+_NEXT = (
+    ("status {}", "the grid, and when expired bytes are gone"),
+    ("probe {} 10.0.0.7 --explain", "which files a probe opens, and why"),
+    ('scan {} --where "bytes > 10000000" --columns src_ip,bytes', "a scan with a filter"),
+    ("forecast {} --updates 6 --assume-last 12", "what the next updates will expire and rewrite"),
+    ("history {}", "every commit, with what it did"),
+    ("migrate {} --expiration-classes 6 --dry-run", "another layout, with what it would cost"),
+    ("undo {} --dry-run", "take the last commit back"),
+)
+
+
+class Stage:
+    """What is shown of one demonstration, and the figures it found."""
+
+    def __init__(self, output: Output, archive: str) -> None:
+        self.output = output
+        self._archive = archive
+        self._figures: dict[str, Any] = {}
+        self._spinner: Spinner | None = None
+
+    def __enter__(self) -> Stage:
+        if self.output.watched:
+            self._spinner = self.output.side.status("")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._rest()
+
+    def progress(self, step: str) -> None:
+        """What is being done right now; gone with the next words."""
+        if self._spinner is not None:
+            self._spinner.update(step)
+            self._spinner.start()
+
+    def chapter(self, title: str, command: str) -> None:
+        self._print("", Rule(Text(title, style="bold"), align="left", style="dim"))
+        if command:
+            self._print(Text(f"$ tidewheel {command.format(self._archive)}", style="cyan"))
+
+    def say(self, text: str) -> None:
+        self._print(Text(text))
+
+    def number(self, name: str, value: Any) -> None:
+        self._figures[name] = value
+
+    def definition(self, path: str, definition: Definition) -> None:
+        from tidewheel.views.definitions import definition_view
+
+        self._print(definition_view(path, definition))
+
+    @contextmanager
+    def turning(self, archive: Archive) -> Iterator[Callable[[Outcome, float], None]]:
+        """A function that shows an update and the grid after it."""
+        self._rest()
+        watched = self.output.terminal.is_terminal and not self.output.as_json
+        live = Live(console=self.output.terminal, auto_refresh=False) if watched else None
+        updates: list[Outcome] = []
+
+        def show(outcome: Outcome, took_s: float) -> None:
+            updates.append(outcome)
+            assert outcome.receipt is not None
+            line = _line(outcome.receipt, outcome.plan.slots, archive.axis, took_s)
+            if live is None:
+                self._print(line)
+            else:
+                live.update(Group(grid(archive, outcome.receipt), line), refresh=True)
+
+        if live is None:
+            yield show
+            self._print(grid(archive, None))
+        else:
+            with live:
+                yield show
+        self.number("updates", len(updates))
+        self.say(_summary(updates))
+
+    def rows(self, result: Result) -> None:
+        from tidewheel.views.rows import rows_view
+
+        self._print(rows_view(result, None)[0])
+
+    def audit(self, report: AuditReport) -> None:
+        from tidewheel.views.audits import audit_view
+
+        self._print(audit_view(report))
+        self.number("audit_clean", report.clean)
+
+    def vacuum(self, report: VacuumReport) -> None:
+        from tidewheel.views.vacuums import vacuum_view
+
+        self._print(vacuum_view(report))
+
+    def status(self, told: Status) -> None:
+        from tidewheel.views.status import status_view
+
+        self._print(status_view(told))
+
+    def end(self, archive: Archive, took_s: float) -> None:
+        self.chapter(f"Done in {seconds(took_s)}. The archive stays, at {archive.path}", "")
+        self.say("Try next:")
+        width = max(len(command) for command, _ in _NEXT) + len(self._archive)
+        for command, what in _NEXT:
+            self._print(Text.assemble((f"  tidewheel {command.format(self._archive):<{width}}", "cyan"), f"  {what}"))
+        if self.output.as_json:
+            self.output.show({"path": archive.path, "seconds": round(took_s, 1), **self._figures})
+
+    def _print(self, *parts: RenderableType) -> None:
+        self._rest()
+        if not self.output.as_json:
+            for part in parts:
+                self.output.terminal.print(part)
+
+    def _rest(self) -> None:
+        if self._spinner is not None:
+            self._spinner.stop()
+
+
+def grid(archive: Archive, receipt: Receipt | None) -> HeatMap:
+    """The grid as it is now, with what a commit touched."""
+    from tidewheel.storage.ledger_store import state_of
+
+    state = state_of(archive.snapshot())
+    told = status_of(state, path=archive.path, now_us=0)
+    touched = frozenset(receipt.subindices_touched) if receipt else frozenset()
+    return HeatMap(told.generations, told.grid, touched)
+
+
+def _line(receipt: Receipt, slots: tuple[int, ...], axis: TimeAxis, took_s: float) -> Text:
+    stored = sum(one.stored for one in receipt.slots)
+    name = slot_name(axis, slots[0]) if len(slots) == 1 else slots_name(axis, slots)
+    return Text(
+        f"{name}  +{count(stored)} records, {receipt.files_dropped} files dropped unread, "
+        f"{count(receipt.rows_rewritten)} records rewritten, {len(receipt.subindices_touched)} sub-indices touched, "
+        f"{seconds(took_s)}"
+    )
+
+
+def _summary(updates: list[Outcome]) -> str:
+    receipts = [outcome.receipt for outcome in updates if outcome.receipt]
+    slots = [one for receipt in receipts for one in receipt.slots]
+    return (
+        f"{len(slots)} slots in {len(receipts)} commits: {count(sum(one.rows_in for one in slots))} flows came, "
+        f"{count(sum(one.stored for one in slots))} were stored, "
+        f"{count(sum(one.short_lived + one.dead_on_arrival for one in slots))} had expired on arrival, "
+        f"{count(sum(one.quarantined for one in slots))} are in quarantine; "
+        f"{size(sum(receipt.bytes_added for receipt in receipts))} written, "
+        f"{size(sum(receipt.bytes_dropped for receipt in receipts))} dropped unread"
+    )

@@ -1,0 +1,162 @@
+"""Where a command's words go: its answer to standard output, everything else to standard error.
+
+The answer is text for people, or with --json one JSON document. Progress shows on standard error, and only if that
+is a terminal, so that logs and pipes hold nothing but what stays true.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tidewheel.indexing.errors import Refused, TidewheelError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+UNEXPECTED = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+# Not a terminal: a table is as wide as its content, nothing is cut off or wrapped.
+_WIDE = 1000
+
+
+@dataclass
+class Output:
+    """The voice of one run of the command line."""
+
+    as_json: bool = False
+    debug: bool = False
+    archive: str = ""
+
+    def show(self, document: Mapping[str, Any], *views: Callable[[], RenderableType]) -> None:
+        """The answer: the document for machines, or the views of it for people."""
+        if self.as_json:
+            click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=json_plain))
+            return
+        for view in views:
+            self.terminal.print(view())
+
+    def notice(self, text: str) -> None:
+        """Something to know that is not the answer."""
+        self.side.print(text, style="dim")
+
+    def fail(self, error: TidewheelError) -> int:
+        """Tell an error; gives the exit code."""
+        if self.as_json:
+            values = {key: _plain(value) for key, value in error.values.items()}
+            said = {"kind": error.kind, "message": error.message, "remedy": error.remedy, "values": values}
+            click.echo(json.dumps({"error": said}, indent=2, ensure_ascii=False, default=json_plain), err=True)
+            return error.exit_code
+        self._problem(error.message, error.remedy)
+        return error.exit_code
+
+    def interrupted(self) -> int:
+        look = f"tidewheel history {self.archive}" if self.archive else "tidewheel history ARCHIVE"
+        self._told(
+            "interrupted",
+            "interrupted: nothing was committed unless the history says so",
+            f"look at the newest entry: {look}",
+        )
+        return INTERRUPTED
+
+    def unexpected(self, error: Exception) -> int:
+        lines = str(error).strip().splitlines()
+        said = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+        self._told("unexpected", f"this should not have happened: {said}", "run with --debug for the traceback")
+        return UNEXPECTED
+
+    def confirm(self, question: str, yes: bool) -> None:
+        """Go on only after a yes: given as an option, or typed on a terminal."""
+        if yes:
+            return
+        if self.as_json or not sys.stdin.isatty():
+            raise Refused(f"{question} Nothing was changed", "confirm with --yes")
+        if not click.confirm(question, err=True):
+            raise Refused("not confirmed. Nothing was changed", "run the command again and answer with y")
+
+    @contextmanager
+    def working(self, first: str) -> Iterator[Callable[[str], None]]:
+        """A line that tells what is being done, for as long as it takes."""
+        if not self.watched:
+            yield lambda step: None
+            return
+        with self.side.status(first) as status:
+            yield status.update
+
+    @contextmanager
+    def counting(self, what: str, total: int) -> Iterator[Callable[[], None]]:
+        """A bar that moves with each call."""
+        if not self.watched:
+            yield lambda: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=self.side, transient=True) as progress:
+            task = progress.add_task(what, total=total)
+            yield lambda: progress.advance(task)
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody is looking at progress."""
+        # Not the console's is_terminal: FORCE_COLOR colours a log, but a log is not watched.
+        return not self.as_json and sys.stderr.isatty()
+
+    @cached_property
+    def terminal(self) -> Console:
+        return _console(stderr=False)
+
+    @cached_property
+    def side(self) -> Console:
+        return _console(stderr=True)
+
+    def _told(self, kind: str, message: str, remedy: str) -> None:
+        if self.as_json:
+            said = {"kind": kind, "message": message, "remedy": remedy, "values": {}}
+            click.echo(json.dumps({"error": said}, indent=2), err=True)
+        else:
+            self._problem(message, remedy)
+
+    def _problem(self, message: str, remedy: str) -> None:
+        from rich.text import Text
+
+        text = Text.assemble(("Error: ", "bold red"), message)
+        if remedy:
+            text.append("\n  what to do: ", "bold").append(remedy)
+        self.side.print(text)
+
+
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    # Text is data here: square brackets in a path or a key are no markup.
+    console = Console(stderr=stderr, highlight=False, markup=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    return console
+
+
+def json_plain(value: Any) -> Any:
+    """What JSON has no word for: moments in ISO, bytes in base 64, everything else as text."""
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold of an error's values; a fault of an archive file becomes its sentence."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -1,0 +1,109 @@
+"""From what people call an archive to where it lies.
+
+    netflow                  the file netflow.toml in $TIDEWHEEL_ARCHIVES, or else in ./archives
+    path/to/netflow.toml     that archive file
+    path/to/table, s3a://…   a table; everything but its source is known from it
+
+Relative paths in an archive file start at the file's own folder, so it does not matter where a command is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from tidewheel.indexing.archive_file import parse_archive_file
+from tidewheel.indexing.definition import ArchiveFile, Source, SourceKind
+from tidewheel.indexing.errors import InvalidInput
+
+FOLDER_VARIABLE = "TIDEWHEEL_ARCHIVES"
+FOLDER = "archives"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where an archive's table lies, and its archive file if it was named by that."""
+
+    path: str
+    file: ArchiveFile | None = None
+
+
+def resolve(name: str | Path) -> Target:
+    """The archive of a name, an archive file or a table's path."""
+    text = os.fspath(name)
+    if text.endswith(".toml"):
+        return _from_file(Path(text).expanduser())
+    if "://" in text:
+        return Target(text)
+    path = Path(text).expanduser()
+    if "/" not in text and (named := archives_folder() / f"{text}.toml").is_file():
+        return _from_file(named)
+    # A path that a table could lie at; whether one does is for the command to say.
+    if "/" in text or path.is_dir():
+        return Target(str(path))
+    raise _unknown(text)
+
+
+def archives_folder() -> Path:
+    return Path(os.environ.get(FOLDER_VARIABLE) or FOLDER).expanduser()
+
+
+def known_archives() -> list[str]:
+    """The names that can be used here."""
+    return sorted(path.stem for path in archives_folder().glob("*.toml"))
+
+
+def read_archive_file(path: Path) -> ArchiveFile:
+    """The archive file at a path, its relative paths made absolute."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InvalidInput(f"there is no archive file {path}", _known_text()) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"the archive file {path} cannot be read: {error}", "check the file") from error
+    file = parse_archive_file(text, str(path))
+    folder = path.absolute().parent
+    return replace(file, path=absolute(file.path, folder), source=_absolute_source(file.source, folder))
+
+
+def absolute(path: str, folder: Path) -> str:
+    """A path as seen from a folder; object stores and absolute paths are left as they are.
+
+    >>> absolute("../data/netflow", Path("/srv/archives")), absolute("s3a://bucket/netflow", Path("/srv"))
+    ('/srv/data/netflow', 's3a://bucket/netflow')
+    """
+    return path if "://" in path else os.path.normpath(folder / Path(path).expanduser())
+
+
+def _from_file(path: Path) -> Target:
+    file = read_archive_file(path)
+    return Target(file.path, file)
+
+
+def _absolute_source(source: Source, folder: Path) -> Source:
+    path = source.path
+    if not path or "://" in path or path.startswith(("/", "~")):
+        return source
+    # The folder is meant literally, the rest may be a pattern and, of files, a template.
+    literal = re.sub(r"([*?\[\]{}\\])", r"\\\1", str(folder))
+    if source.kind is SourceKind.FILES:
+        literal = literal.replace("{", "{{").replace("}", "}}")
+    while path.startswith("../"):
+        literal, path = os.path.dirname(literal), path.removeprefix("../")
+    return replace(source, path=f"{literal}/{path.removeprefix('./')}")
+
+
+def _unknown(name: str) -> InvalidInput:
+    close = get_close_matches(name, known_archives(), n=1)
+    meant = f"did you mean {close[0]}? " if close else ""
+    return InvalidInput(f"there is no archive {name}", meant + _known_text())
+
+
+def _known_text() -> str:
+    folder, known = archives_folder(), known_archives()
+    if known:
+        return f"known in {folder}/ are {', '.join(known)}; or give the path of an archive file or of a table"
+    return f"{folder}/ holds no archive files; name one by its path, or set {FOLDER_VARIABLE} to their folder"

@@ -1,0 +1,1 @@
+"""How answers look to people: values in, something for the rich console out."""

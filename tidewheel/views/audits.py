@@ -1,0 +1,32 @@
+"""What an audit found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidewheel.views.figures import count, seconds, size
+from tidewheel.views.tables import plain_table
+
+if TYPE_CHECKING:
+    from tidewheel.jobs.audit import AuditReport
+
+_FINDINGS_SHOWN = 50
+
+
+def audit_view(report: AuditReport) -> RenderableType:
+    """One line of what was looked at, and one for each finding."""
+    looked = (
+        f"{count(report.cells_checked)} cells, {count(report.rows_checked)} rows, {count(report.files_checked)} files "
+        f"and {size(report.bytes_checked)} of version {report.version} in {seconds(report.seconds)}"
+    )
+    if report.clean:
+        return Text.assemble(("clean: ", "bold green"), f"{looked} are what the receipts say")
+    table = plain_table("finding", "what", "file", left=(0, 1, 2))
+    for one in report.findings[:_FINDINGS_SHOWN]:
+        table.add_row(one.kind.value, one.message, one.path or "")
+    hidden = len(report.findings) - _FINDINGS_SHOWN
+    more = [Text(f"and {hidden} more, all of them with --json")] if hidden > 0 else []
+    return Group(Text.assemble(("not clean: ", "bold red"), f"looked at {looked}"), table, *more)

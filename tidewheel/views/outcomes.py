@@ -1,0 +1,162 @@
+"""What an operation did, or would do: receipts and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tidewheel.indexing.plan import FileChange, Plan
+from tidewheel.indexing.receipts import Receipt, SlotReceipt
+from tidewheel.indexing.slots import TimeAxis, iso
+from tidewheel.views.figures import count, seconds, size, slot_name, slots_name
+from tidewheel.views.tables import plain_table
+
+if TYPE_CHECKING:
+    from tidewheel.jobs.attempt import Outcome
+
+_SLOTS_SHOWN = 12
+
+
+def outcome_document(outcome: Outcome) -> dict[str, Any]:
+    """For machines: the receipt of what was done, or the plan of what was not."""
+    if outcome.receipt is None:
+        return {"version": None, "plan": outcome.plan.to_json()}
+    return {"version": outcome.version, "tries": outcome.tries, "receipt": outcome.receipt.to_json()}
+
+
+def outcome_view(outcome: Outcome, axis: TimeAxis) -> RenderableType:
+    if outcome.receipt is None:
+        return plan_view(outcome.plan, axis)
+    return receipt_view(outcome.version, outcome.receipt, axis)
+
+
+def receipt_view(version: int | None, receipt: Receipt, axis: TimeAxis) -> RenderableType:
+    """A receipt, whole."""
+    slots = tuple(one.slot for one in receipt.slots)
+    title = Text.assemble(
+        (f"{receipt.operation.value}", "bold"),
+        f" of {slots_name(axis, slots)}" if slots else "",
+        f": version {version}, watermark {slot_name(axis, receipt.watermark)}",
+    )
+    parts: list[RenderableType] = [title]
+    if receipt.slots:
+        parts += ["", _slots_table(receipt.slots, axis)]
+    if receipt.forgotten:
+        rows = sum(cell.rows for _, cells in receipt.forgotten for cell in cells.values())
+        parts.append(f"{count(rows)} records forgotten; {len(receipt.tombstones)} tombstones keep them out")
+    if receipt.files_added or receipt.files_removed:
+        parts += ["", _files_table(receipt), ""]
+    parts.append(f"{len(receipt.subindices_touched)} sub-indices touched, {_timings(receipt)}")
+    return Group(*parts)
+
+
+def plan_view(plan: Plan, axis: TimeAxis) -> RenderableType:
+    """A plan, with the reasons; nothing of it has been done."""
+    title = Text.assemble(
+        ("plan", "bold"),
+        f" of {plan.operation.value}, {slots_name(axis, plan.slots)}: nothing was changed\n",
+        f"watermark {slot_name(axis, plan.watermark_before)} -> {slot_name(axis, plan.watermark)}",
+    )
+    if not plan.dropped and not plan.rewritten:
+        return Group(title, "no file that is stored would change")
+    table = plain_table("sub-index", "files", "rows", "bytes", "what", "why", left=(0, 4, 5))
+    for what, changes in (("drop unread", plan.dropped), ("rewrite", plan.rewritten)):
+        for (subindex, reason), files in _grouped(changes).items():
+            rows, total = sum(one.file.rows for one in files), sum(one.file.bytes for one in files)
+            table.add_row(_subindex(subindex), count(len(files)), count(rows), size(total), what, reason)
+    return Group(title, table)
+
+
+def backfill_view(outcomes: Sequence[Outcome], axis: TimeAxis) -> RenderableType:
+    """One line for each commit."""
+    if not outcomes:
+        return "nothing is missing"
+    table = plain_table("version", "slots", "in", "stored", "set aside", "added", "rewritten", left=(1,))
+    for outcome in outcomes:
+        receipt = outcome.receipt
+        if receipt is not None:
+            table.add_row(
+                str(outcome.version),
+                slots_name(axis, outcome.plan.slots),
+                count(sum(one.rows_in for one in receipt.slots)),
+                count(sum(one.stored for one in receipt.slots)),
+                count(sum(one.quarantined for one in receipt.slots)),
+                size(receipt.bytes_added),
+                f"{count(receipt.rows_rewritten)} rows",
+            )
+    return table
+
+
+def history_view(receipts: Iterable[tuple[int, Receipt]], axis: TimeAxis) -> RenderableType:
+    """One line for each version."""
+    table = plain_table(
+        "version", "committed", "operation", "slots", "watermark", "stored", "files", "bytes", left=(1, 2, 3, 4)
+    )
+    for version, receipt in receipts:
+        slots = tuple(one.slot for one in receipt.slots)
+        table.add_row(
+            str(version),
+            _second(receipt.committed_us),
+            receipt.operation.value,
+            slots_name(axis, slots) if slots else "",
+            slot_name(axis, receipt.watermark),
+            count(sum(one.stored for one in receipt.slots)) if slots else "",
+            f"+{receipt.files_added} -{receipt.files_removed}",
+            f"+{size(receipt.bytes_added)} -{size(receipt.bytes_removed)}",
+        )
+    return table
+
+
+def _slots_table(slots: Sequence[SlotReceipt], axis: TimeAxis) -> Table:
+    table = plain_table("slot", "in", "stored", "short-lived", "dead on arrival", "forgotten", "quarantined", left=(0,))
+    shown = slots if len(slots) <= _SLOTS_SHOWN else slots[: _SLOTS_SHOWN - 2]
+    for one in shown:
+        table.add_row(slot_name(axis, one.slot), *map(count, _fates(one)))
+    if len(shown) < len(slots):
+        rest = [sum(column) for column in zip(*(_fates(one) for one in slots[len(shown) :]), strict=True)]
+        table.add_row(f"and {len(slots) - len(shown)} more", *map(count, rest))
+    if len(slots) > 1:
+        total = [sum(column) for column in zip(*(_fates(one) for one in slots), strict=True)]
+        table.add_row("together", *map(count, total), style="bold")
+    return table
+
+
+def _fates(one: SlotReceipt) -> tuple[int, ...]:
+    return (one.rows_in, one.stored, one.short_lived, one.dead_on_arrival, one.forgotten, one.quarantined)
+
+
+def _files_table(receipt: Receipt) -> Table:
+    table = plain_table("files", "number", "bytes", "rows", left=(0,))
+    rewritten = receipt.files_removed - receipt.files_dropped
+    table.add_row("added", count(receipt.files_added), size(receipt.bytes_added), "")
+    table.add_row("dropped unread", count(receipt.files_dropped), size(receipt.bytes_dropped), "")
+    bytes_rewritten = receipt.bytes_removed - receipt.bytes_dropped
+    table.add_row("rewritten", count(rewritten), size(bytes_rewritten), count(receipt.rows_rewritten))
+    return table
+
+
+def _timings(receipt: Receipt) -> str:
+    """The whole time, and where it went."""
+    steps = ", ".join(f"{name} {ms} ms" for name, ms in receipt.timings_ms.items() if ms)
+    total = seconds(sum(receipt.timings_ms.values()) / 1000)
+    return f"{total} before the commit ({steps})" if steps else total
+
+
+def _grouped(changes: Iterable[FileChange]) -> dict[tuple[tuple[int, int, int], str], list[FileChange]]:
+    groups: dict[tuple[tuple[int, int, int], str], list[FileChange]] = {}
+    for change in changes:
+        groups.setdefault((change.file.subindex, change.reason), []).append(change)
+    return dict(sorted(groups.items()))
+
+
+def _subindex(subindex: tuple[int, int, int]) -> str:
+    generation, g, e = subindex
+    return f"g{g} e{e}" if generation == 0 else f"layout {generation} g{g} e{e}"
+
+
+def _second(moment_us: int) -> str:
+    return iso(moment_us - moment_us % 1_000_000)

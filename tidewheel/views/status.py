@@ -1,0 +1,87 @@
+"""The status of an archive on one page: where it stands, what is missing, the grid, and the deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tidewheel.heatmap import HeatMap
+from tidewheel.indexing.deadline import Deadline, Part
+from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.status import Status
+from tidewheel.views.figures import count, counted, share, short_iso, size
+
+_GAPS_SHOWN = 5
+
+
+def status_view(status: Status) -> RenderableType:
+    """Everything, the grid in the middle."""
+    facts = Table.grid(padding=(0, 2))
+    for name, text in _facts(status):
+        facts.add_row(name, text)
+    deadline = Table.grid(padding=(0, 2))
+    for name, text in _deadline(status.deadline):
+        deadline.add_row(name, text)
+    return Group(facts, "", HeatMap(status.generations, status.grid), "", deadline)
+
+
+def _facts(status: Status) -> Iterator[tuple[str, Text | str]]:
+    yield "archive", Text.assemble((status.name, "bold"), f" at {status.path}, version {status.version}")
+    yield "applied", _applied(status)
+    yield "missing", _missing(status)
+    dead, stored = status.rows_dead, status.rows_live + status.rows_dead
+    leaving = f"{count(dead)} dead ({share(dead, stored)} of what is stored)" if dead else "none dead"
+    yield "records", f"{count(status.rows_live)} live, {leaving}"
+    yield "stored", f"{size(status.bytes_stored)} in {counted(status.files, 'file')}"
+    if status.awaiting is not None:
+        waiting = status.awaiting
+        yield "for vacuum", f"{size(waiting.bytes)} in {counted(waiting.files, 'file')} no longer in the archive"
+
+
+def _applied(status: Status) -> Text | str:
+    through_us = status.applied_through_us
+    if through_us is None:
+        return "nothing yet"
+    if status.lag_us is None:
+        return f"through {short_iso(through_us)} (historic data: its end is the present)"
+    return f"through {short_iso(through_us)}, {duration_text(_seconds(max(0, status.lag_us)))} behind now"
+
+
+def _missing(status: Status) -> Text | str:
+    if not status.missing:
+        return "no slot"
+    axis = status.axis
+    shown = [f"{short_iso(axis.start_us(a))} to {short_iso(axis.end_us(b))}" for a, b in status.missing[:_GAPS_SHOWN]]
+    slots = sum(last - first + 1 for first, last in status.missing)
+    more = len(status.missing) - len(shown)
+    text = f"{counted(slots, 'slot')}: {', '.join(shown)}{f' and {more} more gaps' if more else ''}"
+    return Text(f"{text}; fill them: tidewheel backfill {status.name} --missing", style="yellow")
+
+
+def _deadline(deadline: Deadline) -> Iterator[tuple[str, Text | str]]:
+    """When the bytes of what expires now are gone, and the parts that add up to it."""
+    gone, data = short_iso(_minute(deadline.gone_us)), short_iso(_minute(deadline.data_gone_us))
+    if deadline.log_gone_us > deadline.data_gone_us:
+        yield "deadline", Text.assemble("what expires now is gone by ", (gone, "bold"), f" (its data files by {data})")
+    else:
+        yield "deadline", Text.assemble("what expires now is gone by ", (gone, "bold"))
+    yield "  data", _parts(deadline.data)
+    yield "  log", _parts(deadline.log)
+    for assumption in deadline.assumes:
+        yield "  if", Text(assumption, style="dim")
+
+
+def _parts(parts: Sequence[Part]) -> str:
+    return " + ".join(f"{part.name} {duration_text(_seconds(part.duration_us))}" for part in parts if part.duration_us)
+
+
+def _minute(moment_us: int) -> int:
+    """Up to the next full minute: a deadline is never told too early."""
+    return -(-moment_us // 60_000_000) * 60_000_000
+
+
+def _seconds(duration_us: int) -> int:
+    return -(-duration_us // 1_000_000) * 1_000_000

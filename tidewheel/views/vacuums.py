@@ -1,0 +1,34 @@
+"""What a vacuum deleted, or would delete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidewheel.views.figures import count, size
+from tidewheel.views.tables import plain_table
+
+if TYPE_CHECKING:
+    from tidewheel.jobs.vacuum_report import VacuumReport
+
+
+def vacuum_view(report: VacuumReport) -> RenderableType:
+    """What goes by kind, and what has to wait for the grace period."""
+    waiting = Text(
+        f"{count(report.awaiting_files)} files of {size(report.awaiting_bytes)} have left the archive "
+        "and wait for their grace to pass"
+    )
+    kinds = [kind for kind, files in report.files.items() if files]
+    quarantined = report.quarantined_records
+    if not kinds and not report.folders and not quarantined:
+        return Group("nothing to delete", waiting)
+    table = plain_table("would be deleted" if report.dry_run else "deleted", "number", "bytes", left=(0,))
+    for kind in kinds:
+        table.add_row(f"{kind} files", count(report.files[kind]), size(report.bytes[kind]))
+    if report.folders:
+        table.add_row("empty folders", count(report.folders), "")
+    if quarantined:
+        table.add_row("quarantined records", count(quarantined), "")
+    return Group(table, waiting)
