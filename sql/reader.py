@@ -239,12 +239,19 @@ class Reader:
 def _snapshot_at(location: Location, version: int | None) -> Snapshot:
     try:
         return open_snapshot(location, version)
-    except Damaged as error:
+    except (Damaged, InvalidInput) as error:
         if version is None:
             raise
         newest = open_snapshot(location)
         if version > newest.version:
             why, remedy = "does not exist", f"the newest is version {newest.version}"
+        elif _has_entry(location, version):
+            raise
         else:
             why, remedy = "is no longer in the log", "read a later version"
         raise InvalidInput(f"version {version} of archive {newest.definition.name} {why}", remedy) from error
+
+
+def _has_entry(location: Location, version: int) -> bool:
+    entry = location.child(f"_delta_log/{version:020d}.json")
+    return bool(location.filesystem.get_file_info(entry).type is fs.FileType.File)
