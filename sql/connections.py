@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Iterable
+from functools import cache
 
 import duckdb
 
-from tidewheel.sql.quoting import quote_list
+from tidewheel.sql.quoting import quote_list, quote_literal
 from tidewheel.sql.templates import render
 
 
 def open_connection() -> duckdb.DuckDBPyConnection:
     """A connection for this room's own statements."""
     connection = duckdb.connect(":memory:")
-    connection.execute(render("settings"))
+    connection.execute(render("settings", spill_folder=quote_literal(_spill_folder())))
     return connection
 
 
 def open_sandbox(paths: Iterable[str]) -> duckdb.DuckDBPyConnection:
-    """A connection for other people's SQL: it can open these files, no others, and cannot be talked out of it."""
+    """A connection for other people's SQL: it can open these files, no others, and cannot be talked out of it.
+
+    DuckDB would let it overwrite these files as well; `sql.guard` lets no statement pass that writes.
+    """
     connection = open_connection()
     connection.execute(render("sandbox", paths=quote_list(paths)))
     return connection
+
+
+@cache
+def _spill_folder() -> str:
+    """Where large sorts and joins overflow to: for this user only, gone with this process."""
+    folder = tempfile.mkdtemp(prefix="tidewheel-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

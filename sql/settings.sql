@@ -1,6 +1,7 @@
 -- GLOBAL, so that cursors have them too. Immutable files make the footer cache safe; the operating system caches
 -- their content already. Python variables and extensions are none of a query's business.
 SET GLOBAL TimeZone = 'UTC';
+SET GLOBAL temp_directory = {spill_folder};
 SET GLOBAL parquet_metadata_cache = true;
 SET GLOBAL enable_external_file_cache = false;
 SET GLOBAL python_enable_replacements = false;
