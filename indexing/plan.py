@@ -78,7 +78,7 @@ def plan_update(state: TableState, slots: Iterable[int], expire_through: int | N
     batch = tuple(sorted(set(slots)))
     watermark = watermark_after(state.watermark, batch, expire_through)
     plan = _Draft(state, batch, watermark)
-    alive = state.rows_alive(watermark)
+    alive = state.rows_alive(watermark, without=frozenset(batch))
     batch_rows = {state.definition.current.layout.row_of(slot) for slot in batch}
     for subindex, files in sorted(state.by_subindex().items()):
         plan.decide(subindex, files, alive.get(subindex, 0), batch_rows)

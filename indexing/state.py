@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from tidewheel.indexing.definition import Definition
@@ -53,10 +54,15 @@ class TableState:
             groups[file.subindex].append(file)
         return dict(groups)
 
-    def rows_alive(self, watermark: int | None) -> dict[SubIndex, int]:
-        """Rows per sub-index that outlive a watermark, by the ledger: the rest of a sub-index is dead."""
+    def rows_alive(self, watermark: int | None, without: Container[int] = ()) -> dict[SubIndex, int]:
+        """Rows per sub-index that outlive a watermark, by the ledger: the rest of a sub-index is dead.
+
+        `without` are slots about to be replaced: their rows are as good as dead.
+        """
         alive: dict[SubIndex, int] = defaultdict(int)
         for slot, record in self.ledger.records.items():
+            if slot in without:
+                continue
             layout = self.definition.generation(record.generation).layout
             g = layout.row_of(slot)
             for expiration, cell in record.cells.items():
