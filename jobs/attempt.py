@@ -109,10 +109,7 @@ class _Attempt:
         for tries in range(1, TRIES_MAX + 1):
             if not dry_run:
                 self.lease.queue_if_others_wait()
-            one = self._try()
-            self.watch.lap("state")
-            plan = self.operation.plan(one)
-            self.watch.lap("plan")
+            one, plan = self._planned()
             if dry_run or not self.operation.is_needed(one, plan):
                 self._discard()
                 return Outcome(plan, tries=tries)
@@ -129,6 +126,18 @@ class _Attempt:
             "Nothing was changed",
             "run the command again when fewer writers are busy",
         )
+
+    def _planned(self) -> tuple[Try, Plan]:
+        """State and plan; a refusal here also means that what an earlier try wrote is not wanted."""
+        try:
+            one = self._try()
+            self.watch.lap("state")
+            plan = self.operation.plan(one)
+        except BaseException:
+            self._discard()
+            raise
+        self.watch.lap("plan")
+        return one, plan
 
     def _try(self) -> Try:
         snapshot = self.job.snapshot()

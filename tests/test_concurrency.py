@@ -1,0 +1,123 @@
+"""Writers that meet: every update lands once, a stale one never overwrites a correction."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
+from tidewheel.indexing.errors import Superseded
+from tidewheel.indexing.layouts import Generation
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.forget import forget
+from tidewheel.jobs.migrate import migrate
+from tidewheel.jobs.update import update
+
+pytestmark = pytest.mark.usefixtures("spark")
+SPAN = 4
+
+
+def interrupted(job: ArchiveJob, meanwhile: Callable[[], object]) -> ArchiveJob:
+    """The job, with something else happening once, just before it writes."""
+    left = [meanwhile]
+
+    def progress(step: str) -> None:
+        if step == "writing" and left:
+            left.pop()()
+
+    return replace(job, progress=progress)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> SmallArchive:
+    chance = random.Random(3)
+    archive = SmallArchive(tmp_path, generation_of(span=SPAN), SPAN).create()
+    archive.update({slot: random_batch(chance, slot, SPAN) for slot in range(4)})
+    return archive
+
+
+def folders(archive: SmallArchive) -> set[str]:
+    return {path.name for path in (archive.folder / "table").glob("run-*")}
+
+
+def committed_folders(archive: SmallArchive) -> set[str]:
+    return {file.run for file in archive.snapshot().files}
+
+
+@pytest.mark.parametrize("strategy", ["rebuild", "no_rebuild", "expire_rebuild"])
+def test_two_writers_of_different_slots_both_land(tmp_path: Path, strategy: str) -> None:
+    chance = random.Random(4)
+    archive = SmallArchive(tmp_path, generation_of(strategy=strategy, span=SPAN), SPAN).create()
+    archive.update({slot: random_batch(chance, slot, SPAN) for slot in range(3)})
+    batches = {slot: random_batch(chance, slot, SPAN) for slot in (3, 4)}
+    for slot, records in batches.items():
+        archive.write(slot, records)
+    job = interrupted(archive.job, lambda: update(archive.job, [4]))
+    outcome = update(job, [3])
+    archive.oracle.update({4: batches[4]})
+    archive.oracle.update({3: batches[3]})
+    assert outcome.tries == 2
+    archive.check()
+
+
+def test_a_batch_that_was_overtaken_by_a_correction_stops(archive: SmallArchive) -> None:
+    chance = random.Random(5)
+    stale, corrected = random_batch(chance, 4, SPAN), random_batch(chance, 4, SPAN, rows=8)
+    archive.write(4, stale)
+    before = folders(archive)
+    with pytest.raises(Superseded):
+        update(interrupted(archive.job, lambda: archive.update({4: corrected})), [4], confirmed=EVERYTHING)
+    archive.check()
+    assert len(folders(archive) - before) == 1, "the overtaken attempt leaves nothing behind"
+
+
+def test_files_already_written_are_used_when_the_work_is_the_same(tmp_path: Path) -> None:
+    chance = random.Random(6)
+    generation = generation_of(strategy="no_rebuild", span=SPAN, dead_share_max=1.0, runs_max=100)
+    archive = SmallArchive(tmp_path, generation, SPAN).create()
+    archive.update({slot: random_batch(chance, slot, SPAN) for slot in (0, 3)})
+    one, two = random_batch(chance, 1, SPAN), random_batch(chance, 2, SPAN)
+    archive.write(1, one)
+    outcome = update(interrupted(archive.job, lambda: archive.update({2: two})), [1])
+    archive.oracle.update({1: one})
+    archive.check()
+    assert outcome.tries == 2
+    assert any(run.endswith("-1") and run.startswith(str(outcome.receipt and outcome.receipt.attempt)) for run in
+               committed_folders(archive))  # fmt: skip
+
+
+def other_migrates(archive: SmallArchive, *, relocate: bool) -> None:
+    generation: Generation = generation_of(g=3, e=1, strategy="rebuild", span=SPAN)
+    migrate(archive.job, generation, relocate=relocate)
+    archive.migrated_to(generation)
+
+
+@pytest.mark.parametrize("other", ["forget", "expire", "run_both", "stop_and_rebuild"])
+def test_an_update_survives_any_other_operation_in_between(archive: SmallArchive, other: str) -> None:
+    chance = random.Random(7)
+    records = random_batch(chance, 4, SPAN)
+    archive.write(4, records)
+    meanwhile: dict[str, Callable[[], object]] = {
+        "forget": lambda: forget(archive.job, keys=[("k1",)]),
+        "expire": lambda: archive.expire(5),
+        "run_both": lambda: other_migrates(archive, relocate=False),
+        "stop_and_rebuild": lambda: other_migrates(archive, relocate=True),
+    }
+    if other == "forget":
+        archive.oracle.forget(lambda record: record.key == "k1")
+    # The archive file changes with a migration: this attempt still has the old one, so it does not look at it.
+    job = interrupted(archive.job, meanwhile[other])
+    if other in ("run_both", "stop_and_rebuild"):
+        from tidewheel.indexing.errors import InvalidInput
+
+        with pytest.raises(InvalidInput, match="contradicts"):
+            update(job, [4])
+        update(archive.job, [4])
+    else:
+        update(job, [4])
+    archive.oracle.update({4: records})
+    archive.check()
