@@ -57,7 +57,7 @@ class Script:
 def run_demo(output: Output, *, slots: int, rows: int) -> None:
     """The whole demonstration."""
     began = perf_counter()
-    places = Places.of("netflow")
+    places = Places.of("netflow", output)
     stage = Stage(output, places.name)
     archive = Archive(Target(places.file.path, places.file), progress=stage.progress)
     first = archive.slots(START)[0]
@@ -101,7 +101,8 @@ def _create(stage: Stage, archive: Archive, script: Script) -> None:
 
 def _update(stage: Stage, archive: Archive, script: Script) -> None:
     name = slot_name(archive.axis, script.slots[script.grouped])
-    stage.chapter("More than two spans of updates, each one commit", f"update {{}} --slot {name}")
+    spans = len(script.slots) / archive.axis.span(archive.job.require_file().max_lifetime_us)
+    stage.chapter(f"Updates of {spans:.1f} spans, each one commit", f"update {{}} --slot {name}")
     stage.say(
         "Time runs through the columns: a column is rewritten when records in it expire, and what has\n"
         f"expired as a whole is dropped unread. The slot {slot_name(archive.axis, script.skipped)} is left out for now."

@@ -24,11 +24,12 @@ class Places:
     source: Path
 
     @staticmethod
-    def of(name: str) -> Places:
+    def of(name: str, output: Output) -> Places:
         """By the archive file of that name; where there is none yet, the one that comes with the program."""
         path = archives_folder() / f"{name}.toml"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
+            output.notice(f"writing the archive file {path}")
             path.write_text(resources.files("tidewheel").joinpath(f"{name}.toml").read_text("utf-8"), encoding="utf-8")
         file = read_archive_file(path)
         if "://" in file.path or "{" not in file.source.path or "://" in file.source.path:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.rule import Rule
 from rich.status import Status as Spinner
 from rich.text import Text
 
@@ -22,7 +21,7 @@ from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.status import Status, status_of
 from tidewheel.output import Output
-from tidewheel.views.figures import count, seconds, size, slot_name, slots_name
+from tidewheel.views.figures import count, counted, seconds, size, slot_name, slots_name
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from tidewheel.jobs.vacuum_report import VacuumReport
     from tidewheel.sql.results import Result
 
+_WIDTH_MAX = 100
 _NEXT = (
     ("status {}", "the grid, and when expired bytes are gone"),
     ("probe {} 10.0.0.7 --explain", "which files a probe opens, and why"),
@@ -38,7 +38,7 @@ _NEXT = (
     ("forecast {} --updates 6 --assume-last 12", "what the next updates will expire and rewrite"),
     ("history {}", "every commit, with what it did"),
     ("migrate {} --expiration-classes 6 --dry-run", "another layout, with what it would cost"),
-    ("undo {} --dry-run", "take the last commit back"),
+    ("advise {} --probes 1000", "which layout would suit this stream"),
 )
 
 
@@ -66,7 +66,8 @@ class Stage:
             self._spinner.start()
 
     def chapter(self, title: str, command: str) -> None:
-        self._print("", Rule(Text(title, style="bold"), align="left", style="dim"))
+        line = "─" * max(0, min(self.output.terminal.width, _WIDTH_MAX) - len(title) - 4)
+        self._print("", Text.assemble(("── ", "dim"), (title, "bold"), (f" {line}", "dim")))
         if command:
             self._print(Text(f"$ tidewheel {command.format(self._archive)}", style="cyan"))
 
@@ -110,7 +111,7 @@ class Stage:
     def rows(self, result: Result) -> None:
         from tidewheel.views.rows import rows_view
 
-        self._print(rows_view(result, None)[0])
+        self._print(rows_view(result)[0])
 
     def audit(self, report: AuditReport) -> None:
         from tidewheel.views.audits import audit_view
@@ -162,8 +163,8 @@ def _line(receipt: Receipt, slots: tuple[int, ...], axis: TimeAxis, took_s: floa
     stored = sum(one.stored for one in receipt.slots)
     name = slot_name(axis, slots[0]) if len(slots) == 1 else slots_name(axis, slots)
     return Text(
-        f"{name}  +{count(stored)} records, {receipt.files_dropped} files dropped unread, "
-        f"{count(receipt.rows_rewritten)} records rewritten, {len(receipt.subindices_touched)} sub-indices touched, "
+        f"{name}: {count(stored)} stored, {counted(receipt.files_dropped, 'file')} dropped unread, "
+        f"{count(receipt.rows_rewritten)} rewritten, {len(receipt.subindices_touched)} sub-indices touched, "
         f"{seconds(took_s)}"
     )
 
@@ -175,7 +176,7 @@ def _summary(updates: list[Outcome]) -> str:
         f"{len(slots)} slots in {len(receipts)} commits: {count(sum(one.rows_in for one in slots))} flows came, "
         f"{count(sum(one.stored for one in slots))} were stored, "
         f"{count(sum(one.short_lived + one.dead_on_arrival for one in slots))} had expired on arrival, "
-        f"{count(sum(one.quarantined for one in slots))} are in quarantine; "
+        f"{count(sum(one.quarantined for one in slots))} are in quarantine (a plan that nobody knows); "
         f"{size(sum(receipt.bytes_added for receipt in receipts))} written, "
         f"{size(sum(receipt.bytes_dropped for receipt in receipts))} dropped unread"
     )

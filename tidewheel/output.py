@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +39,7 @@ class Output:
     def show(self, document: Mapping[str, Any], *views: Callable[[], RenderableType]) -> None:
         """The answer: the document for machines, or the views of it for people."""
         if self.as_json:
-            click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=json_plain))
+            click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
             return
         for view in views:
             self.terminal.print(view())
@@ -55,7 +53,7 @@ class Output:
         if self.as_json:
             values = {key: _plain(value) for key, value in error.values.items()}
             said = {"kind": error.kind, "message": error.message, "remedy": error.remedy, "values": values}
-            click.echo(json.dumps({"error": said}, indent=2, ensure_ascii=False, default=json_plain), err=True)
+            click.echo(json.dumps({"error": said}, indent=2, ensure_ascii=False, default=str), err=True)
             return error.exit_code
         self._problem(error.message, error.remedy)
         return error.exit_code
@@ -144,15 +142,6 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console.width = _WIDE
     return console
-
-
-def json_plain(value: Any) -> Any:
-    """What JSON has no word for: moments in ISO, bytes in base 64, everything else as text."""
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, bytes):
-        return b64encode(value).decode()
-    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def _plain(value: Any) -> Any:

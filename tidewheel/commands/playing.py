@@ -9,8 +9,17 @@ from tidewheel.output import Output
 
 
 @command
-@click.option("--slots", default=80, show_default=True, metavar="N", help="How many slots of five minutes to stream.")
-@click.option("--rows", default=3000, show_default=True, metavar="N", help="Records in a slot.")
+@click.option(
+    "--slots",
+    type=click.IntRange(min=6),
+    default=80,
+    show_default=True,
+    metavar="N",
+    help="How many slots of five minutes to stream.",
+)
+@click.option(
+    "--rows", type=click.IntRange(min=1), default=3000, show_default=True, metavar="N", help="Records in a slot."
+)
 @click.option("--quick", is_flag=True, help="A few small slots, for a first look or a test.")
 def demo(output: Output, slots: int, rows: int, quick: bool) -> None:
     """Stream network flows into an archive, and watch it turn, expire, answer, forget and stand an audit.

@@ -12,6 +12,7 @@ from tidewheel.commands.common import ARCHIVE, AS_OF, COLUMNS, command, names_in
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import iso
 from tidewheel.output import Output
+from tidewheel.views.figures import counted
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
@@ -122,24 +123,26 @@ def _ask(
         explanation = archive.explain(question, columns=names_in(columns), as_of=as_of)
         output.show(explanation.to_json(), lambda: "\n".join(explanation.lines()))
         return
-    _write(output, archive.ask(question, columns=names_in(columns), as_of=as_of), form, path, limit)
+    from tidewheel.views.rows import limited
+
+    _write(output, limited(archive.ask(question, columns=names_in(columns), as_of=as_of), limit), form, path, limit)
 
 
 def _write(output: Output, result: Result, form: str, path: Path | None, limit: int | None) -> None:
-    from tidewheel.views.rows import rows_document, rows_view, write_rows
+    from tidewheel.views.rows import ROWS_SHOWN, rows_document, rows_view, write_rows
 
     exact_for = f"version {result.version}, as of {iso(result.as_of_us)}"
     if form == "table" and path is not None:
         raise InvalidInput("a file needs a format", "give --format csv, json, parquet or arrow")
     if form != "table":
-        rows = write_rows(result, form, path, limit)
+        rows = write_rows(result, form, path)
         if path is not None:
-            output.notice(f"{rows} rows in {path}, {exact_for}")
+            output.notice(f"{counted(rows, 'row')} in {path}, {exact_for}")
     elif output.as_json:
-        output.show(rows_document(result, limit))
+        output.show(rows_document(result))
     else:
-        table, rows, more = rows_view(result, limit)
+        table, rows, more = rows_view(result, ROWS_SHOWN if limit is None else limit)
         output.show({}, lambda: table)
-        output.notice(f"{rows} rows, {exact_for}")
+        output.notice(f"{counted(rows, 'row')}{' of more' if more else ''}, {exact_for}")
         if more:
-            output.notice("there are more: give --limit, or --format csv for all of them")
+            output.notice("for all of them: --format csv, json, parquet or arrow")

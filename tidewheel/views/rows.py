@@ -1,4 +1,4 @@
-"""The rows of an answer in the format asked for, batch by batch, to standard output or to a file."""
+"""The rows of an answer: as a table for the eye, as a document, or handed to the writers of files and streams."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.output import json_plain
+from tidewheel.indexing.slots import iso
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
@@ -22,64 +21,68 @@ if TYPE_CHECKING:
 
     from tidewheel.sql.results import Result
 
-FORMATS = ("table", "csv", "json", "parquet", "arrow")
 BINARY = ("parquet", "arrow")
 ROWS_SHOWN = 100
 
 
-def write_rows(result: Result, form: str, path: Path | None, limit: int | None) -> int:
-    """Write the rows in one of the formats but `table`; gives their number."""
+def limited(result: Result, limit: int | None) -> Result:
+    """The same answer, ended after so many rows."""
+    if limit is None:
+        return result
+    import pyarrow as pa
+
+    from tidewheel.sql.results import Result
+
+    return Result(pa.RecordBatchReader.from_batches(result.schema, _first(result, limit)), result.access)
+
+
+def write_rows(result: Result, form: str, path: Path | None) -> int:
+    """Write the rows to a file or to standard output; gives their number."""
+    from tidewheel.sql.writers import write_result
+
     if path is None and form in BINARY and sys.stdout.isatty():
         raise InvalidInput(f"{form} is not for the eye", "name a file with --output, or pipe it somewhere")
-    writers = {"csv": _csv, "json": _json, "parquet": _parquet, "arrow": _arrow}
     with _sink(path) as sink:
-        return writers[form](limited(result, limit), result.schema, sink)
+        return write_result(result, form, sink)
 
 
-def limited(result: Result, limit: int | None) -> Iterator[pa.RecordBatch]:
-    """The batches until so many rows have come."""
-    left = limit
-    for batch in result.batches():
-        if left is not None and batch.num_rows >= left:
-            yield batch.slice(0, left)
-            return
-        left = None if left is None else left - batch.num_rows
-        yield batch
-
-
-def rows_document(result: Result, limit: int | None) -> dict[str, Any]:
+def rows_document(result: Result) -> dict[str, Any]:
     """For machines: the rows with what they are exact for."""
-    from tidewheel.indexing.slots import iso
+    from tidewheel.sql.writers import json_value
 
-    rows = [row for batch in limited(result, limit) for row in _records(batch)]
+    rows = [{name: json_value(value) for name, value in row.items()} for row in result.dicts()]
     return {"version": result.version, "as_of": iso(result.as_of_us), "rows": rows}
 
 
-def rows_view(result: Result, limit: int | None) -> tuple[RenderableType, int, bool]:
+def rows_view(result: Result, shown_max: int = ROWS_SHOWN) -> tuple[RenderableType, int, bool]:
     """The first rows as a table, how many they are, and whether more would follow."""
-    import pyarrow as pa
-
-    most = ROWS_SHOWN if limit is None else limit
-    batches = list(limited(result, most + 1 if limit is None else limit))
-    rows = pa.Table.from_batches(batches, result.schema)
+    rows = limited(result, shown_max + 1).arrow()
     left = [i for i, field in enumerate(result.schema) if not _is_number(field.type)]
     table = plain_table(*result.columns, left=left)
-    for row in rows.slice(0, most).to_pylist():
-        table.add_row(*(Text("" if row[name] is None else text_of(row[name])) for name in result.columns))
-    return table, min(rows.num_rows, most), rows.num_rows > most
+    for row in zip(*(column.to_pylist() for column in rows.slice(0, shown_max).columns), strict=True):
+        table.add_row(*(Text(_text(value)) for value in row))
+    return table, min(rows.num_rows, shown_max), rows.num_rows > shown_max
 
 
-def text_of(value: Any) -> str:
-    """One value for the eye."""
-    if isinstance(value, datetime):
-        return str(json_plain(value))
-    if isinstance(value, bytes):
-        return value.hex()
-    return json.dumps(value, default=json_plain) if isinstance(value, (list, dict)) else str(value)
+def _first(result: Result, limit: int) -> Iterator[pa.RecordBatch]:
+    left = limit
+    for batch in result.batches():
+        if left <= 0:
+            return
+        yield batch.slice(0, left)
+        left -= batch.num_rows
+
+
+def _text(value: Any) -> str:
+    """One value for the eye; NULL is nothing."""
+    from tidewheel.sql.writers import json_value
+
+    plain = json_value(value)
+    return "" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
 @contextmanager
-def _sink(path: Path | None) -> Iterator[IO[bytes]]:
+def _sink(path: Path | None) -> Iterator[BinaryIO]:
     """Standard output, or a file that is there whole or not at all."""
     if path is None:
         yield sys.stdout.buffer
@@ -94,67 +97,6 @@ def _sink(path: Path | None) -> Iterator[IO[bytes]]:
         raise InvalidInput(f"{path} cannot be written: {error}", "choose another file with --output") from error
     finally:
         part.unlink(missing_ok=True)
-
-
-def _csv(batches: Iterator[pa.RecordBatch], schema: pa.Schema, sink: IO[bytes]) -> int:
-    from pyarrow import csv, types
-
-    nested = [field.name for field in schema if types.is_nested(field.type)]
-    if nested:
-        raise InvalidInput(
-            f"CSV cannot hold {', '.join(nested)}", "leave them out with --columns, or use --format json"
-        )
-    count = 0
-    with csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(quoting_style="needed")) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-            count += batch.num_rows
-    return count
-
-
-def _json(batches: Iterator[pa.RecordBatch], schema: pa.Schema, sink: IO[bytes]) -> int:
-    """One array, with a record on each line."""
-    count = 0
-    sink.write(b"[")
-    for batch in batches:
-        for record in _records(batch):
-            line = json.dumps(record, default=json_plain, ensure_ascii=False)
-            sink.write(f"{',' if count else ''}\n{line}".encode())
-            count += 1
-    sink.write(b"\n]\n" if count else b"]\n")
-    return count
-
-
-def _parquet(batches: Iterator[pa.RecordBatch], schema: pa.Schema, sink: IO[bytes]) -> int:
-    from pyarrow import parquet
-
-    count = 0
-    with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-            count += batch.num_rows
-    return count
-
-
-def _arrow(batches: Iterator[pa.RecordBatch], schema: pa.Schema, sink: IO[bytes]) -> int:
-    from pyarrow import ipc
-
-    count = 0
-    with ipc.new_stream(sink, schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-            count += batch.num_rows
-    return count
-
-
-def _records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Rows as dictionaries; NaN and infinities, which JSON does not have, as NULL."""
-    for record in batch.to_pylist():
-        yield {name: None if _not_finite(value) else value for name, value in record.items()}
-
-
-def _not_finite(value: Any) -> bool:
-    return isinstance(value, float) and (value != value or value in (float("inf"), float("-inf")))
 
 
 def _is_number(arrow_type: pa.DataType) -> bool:

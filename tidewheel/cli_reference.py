@@ -1,0 +1,67 @@
+"""The manual page of the command line, docs/cli.md, written from the help of the commands themselves.
+
+`python -m tidewheel.cli_reference` prints it. Every example stands in the help of its command, where a test runs it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import click
+
+from tidewheel.cli import main
+
+_OPENING = """\
+# The command line
+
+This page is generated from `tidewheel COMMAND --help`; `make docs` writes it anew.
+
+"""
+
+
+def cli_reference() -> str:
+    """The whole page, in Markdown."""
+    return _OPENING + _group_text() + "".join(_command_text(name, command) for name, command in main.commands.items())
+
+
+def examples_of(command: click.Command) -> list[str]:
+    """The command lines of a help text's examples."""
+    _, _, examples = inspect.cleandoc(command.help or "").partition("Examples:")
+    return [line.strip() for line in examples.splitlines() if line.strip()]
+
+
+def _group_text() -> str:
+    lines = [f"- [`{name}`](#{name}): {command.short_help}" for name, command in main.commands.items()]
+    return f"{_prose(main.help or '')}\n\n## Commands\n\n" + "\n".join(lines) + "\n\n"
+
+
+def _command_text(name: str, command: click.Command) -> str:
+    """One command: what it does, how it is called, its options, its examples."""
+    context = click.Context(command, info_name=f"tidewheel {name}")
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    prose, _, _ = (command.help or "").partition("Examples:")
+    options = "\n".join(_option_rows(command, context))
+    examples = "\n".join(examples_of(command))
+    return (
+        f"## {name}\n\n{_prose(prose)}\n\n```text\n{' '.join(usage.split())}\n```\n\n"
+        f"| option | meaning |\n|---|---|\n{options}\n\n```sh\n{examples}\n```\n\n"
+    )
+
+
+def _option_rows(command: click.Command, context: click.Context) -> Iterator[str]:
+    for parameter in command.params:
+        record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+        if record is not None:
+            name, meaning = (part.replace("|", "&#124;") for part in record)
+            yield f"| `{name}` | {' '.join(meaning.split())} |"
+
+
+def _prose(text: str) -> str:
+    """Help text without the marks that keep click from wrapping it."""
+    paragraphs = inspect.cleandoc(text).replace("\b", "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip())
+
+
+if __name__ == "__main__":
+    click.echo(cli_reference(), nl=False)
