@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.support.archives import SmallArchive
+
 SHOWN = ("pyspark", "delta-spark", "deltalake", "duckdb", "pyarrow")
 
 
@@ -34,3 +36,11 @@ def spark() -> Iterator[SparkSession]:
     session = open_session("tidewheel tests")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def five_slots_built(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SmallArchive:
+    """A small archive of five slots in three commits, to be copied and not to be touched."""
+    from tests.support.copies import five_slots
+
+    return five_slots(tmp_path_factory.mktemp("five_slots"))

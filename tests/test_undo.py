@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
+from tests.support.copies import SPAN, copied
 from tests.support.model_table import ModelTable, cells_of, definition_of
 from tidewheel.indexing.batches import batches_at, batches_since
 from tidewheel.indexing.errors import Damaged, InvalidInput
@@ -20,8 +21,6 @@ from tidewheel.jobs.forget import forget
 from tidewheel.jobs.undo import undo
 from tidewheel.storage.ledger_store import all_receipts, state_of
 from tidewheel.storage.snapshot import open_snapshot
-
-SPAN = 4
 
 
 def small_model(chance: random.Random) -> ModelTable:
@@ -99,15 +98,8 @@ def test_a_forget_is_a_barrier() -> None:
 
 
 @pytest.fixture
-def archive(tmp_path: Path, spark: object) -> SmallArchive:
-    """Four slots, then a mistake: a jump that expired everything."""
-    chance = random.Random(3)
-    archive = SmallArchive(tmp_path, generation_of(span=SPAN), SPAN, now_us=0).create()
-    archive.update({slot: random_batch(chance, slot, SPAN) for slot in range(3)})
-    archive.update({3: random_batch(chance, 3, SPAN)})
-    wall_us = Path(archive.job.location.uri, "_delta_log", f"{2:020d}.json").stat().st_mtime_ns // 1000
-    archive.now_us = wall_us + 60_000_000
-    return archive
+def archive(five_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
+    return copied(five_slots_built, tmp_path)
 
 
 def test_the_version_before_a_mistake_comes_back(archive: SmallArchive) -> None:
@@ -121,19 +113,19 @@ def test_the_version_before_a_mistake_comes_back(archive: SmallArchive) -> None:
 
     done = undo(archive.job)
 
-    assert (done.version, done.to_version) == (4, 2)
+    assert (done.version, done.to_version) == (5, 3)
     assert Counter(done.restored) == Counter(before.files)
     assert archive.content() == right
     after = state_of(archive.snapshot())
     assert (after.watermark, after.ledger.cells()) == (before.watermark, before.ledger.cells())
     assert sorted(after.files, key=lambda file: file.path) == sorted(before.files, key=lambda file: file.path)
     archive.oracle.watermark = before.watermark
-    archive.update({4: [Record(4, 6, "next", 7)]})
+    archive.update({5: [Record(5, 7, "next", 7)]})
     archive.check()
     # An undo is a commit like any other: it can be undone, across what came after it.
-    undo(archive.job, to_version=3)
+    undo(archive.job, to_version=4)
     assert archive.content() == []
-    assert [receipt.head for _, receipt in all_receipts(archive.snapshot())] == list(range(7))
+    assert [receipt.head for _, receipt in all_receipts(archive.snapshot())] == list(range(8))
 
 
 def test_what_cannot_be_undone_is_refused_with_the_reason(archive: SmallArchive) -> None:

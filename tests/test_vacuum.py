@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
-from tests.support.copies import committed_us, copied, four_slots
+from tests.support.copies import committed_us, copied
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, version_needed_min
 from tidewheel.jobs.fail_points import VARIABLE, FailPointReached
 from tidewheel.jobs.quarantine import open_quarantine
@@ -86,14 +86,9 @@ def test_whatever_goes_every_needed_version_can_be_read(seed: int) -> None:
         assert all(f"e{v}" not in gone for v in range(known + 1, version + 1))
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory, spark: object) -> SmallArchive:
-    return four_slots(tmp_path_factory.mktemp("vacuum"))
-
-
 @pytest.fixture
-def archive(original: SmallArchive, tmp_path: Path) -> SmallArchive:
-    return copied(original, tmp_path)
+def archive(five_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
+    return copied(five_slots_built, tmp_path)
 
 
 def data_files(archive: SmallArchive) -> set[str]:

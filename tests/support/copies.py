@@ -1,4 +1,4 @@
-"""One small archive, built once per module, copied for each test: a copy costs milliseconds, an update seconds."""
+"""One small archive, built once, copied for each test: a copy costs milliseconds, an update seconds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ def copied(archive: SmallArchive, folder: Path) -> SmallArchive:
     return replace(archive, folder=folder, oracle=deepcopy(archive.oracle))
 
 
-def four_slots(folder: Path, *, seed: int = 3, strategy: str = "expire_rebuild", **settings: int) -> SmallArchive:
+def five_slots(folder: Path) -> SmallArchive:
     """Versions 1 to 3: slots 0 to 2, slot 3, slot 4."""
-    chance = random.Random(seed)
-    generation = generation_of(strategy=strategy, span=SPAN)
-    archive = SmallArchive(folder, generation, SPAN, now_us=0, **settings).create()
+    chance = random.Random(3)
+    archive = SmallArchive(folder, generation_of(span=SPAN), SPAN, now_us=0).create()
     archive.update({slot: random_batch(chance, slot, SPAN) for slot in range(3)})
     for slot in (3, 4):
         archive.update({slot: random_batch(chance, slot, SPAN)})
