@@ -1,12 +1,12 @@
 """Views for people who read the table without tidewheel: the same rule, as a statement of their own engine.
 
     duckdb        the files of one version, listed: needs nothing but DuckDB
-    duckdb_delta  the table through DuckDB's delta extension: follows new versions
-    spark         the table through Delta: follows new versions
+    duckdb_delta  the table, through DuckDB's delta extension
+    spark         the table, through Delta
 
-A live archive means now; its view may follow the table, because a record that is alive now is in every version.
-A historic one means the end of its data, which moves with each version, so its views stay at the version they were
-made for. A view of one version works until the grace period has passed since its files were replaced.
+The last two follow new versions of a live archive. A historic archive is read as of the end of its data, which moves
+with each version, so its views stay at the version they were made for. A view of one version works until the grace
+period has passed since its files were replaced.
 """
 
 from __future__ import annotations
@@ -48,19 +48,18 @@ def _duckdb(snapshot: Snapshot) -> tuple[str, Sql]:
 
 
 def _duckdb_delta(snapshot: Snapshot) -> tuple[str, Sql]:
+    path = quote_literal(snapshot.location.delta_uri)
     if snapshot.definition.clock is Clock.DATA:
-        raise InvalidInput(
-            "a view that follows the table cannot know the end of its data",
-            "publish the view for duckdb, which lists the files of one version",
-        )
-    source = Sql(f"delta_scan({quote_literal(snapshot.location.delta_uri)})")
-    return "needs DuckDB's delta extension; follows new versions", _rendered(
-        snapshot, source, _duckdb_as_of(snapshot), quote_identifier
-    )
+        heading = "needs DuckDB's delta extension; this version only, publish it anew after updates"
+        source = Sql(f"delta_scan({path}, version := {quote_literal(snapshot.version)})")
+    else:
+        heading = "needs DuckDB's delta extension; follows new versions"
+        source = Sql(f"delta_scan({path})")
+    return heading, _rendered(snapshot, source, _duckdb_as_of(snapshot), quote_identifier)
 
 
 def _spark(snapshot: Snapshot) -> tuple[str, Sql]:
-    source = Sql(f"delta.{quote_for_spark(snapshot.location.spark_uri)}")
+    source = Sql(f"delta.{quote_for_spark(snapshot.location.uri)}")
     end_us = _end_us(snapshot)
     end = None if end_us is None else Sql(f"TIMESTAMP '{iso(end_us)}'")
     if snapshot.definition.clock is Clock.DATA:

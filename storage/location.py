@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,9 @@ from tidewheel.indexing.errors import InvalidInput
 
 # Side files live under a name that starts with an underscore: Delta's vacuum and Spark's readers pass it by.
 SIDE_FOLDER = "_tidewheel"
+# delta-rs decodes %20 where it should not, takes a backslash for a slash, and refuses control characters.
+_NOT_FOR_DELTA = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\]")
+_GLOB_SIGNS = re.compile(r"([\\\[\]{}*?])")
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,11 @@ class Location:
             raise InvalidInput(f"cannot keep an archive at {text}", "use a local path or s3a://bucket/folder")
         if not text:
             raise InvalidInput("an archive needs a path, got an empty one", "use a local path or s3a://bucket/folder")
+        if _NOT_FOR_DELTA.search(text):
+            raise InvalidInput(
+                f"delta-rs cannot keep a table at {text!r}",
+                "use a path without percent escapes, backslashes and control characters",
+            )
         return Location(str(Path(text).expanduser().absolute()))
 
     @property
@@ -49,7 +58,8 @@ class Location:
 
     @property
     def spark_uri(self) -> str:
-        return Path(self.uri).as_uri() if self.is_local else self.uri
+        # Not percent-encoded: Spark and Hadoop would take the escapes for part of the name.
+        return f"file://{self.uri}" if self.is_local else self.uri
 
     @property
     def root(self) -> str:
@@ -66,7 +76,8 @@ class Location:
         return Location(f"{self.uri}/{SIDE_FOLDER}/{relative}")
 
     def spark_paths(self, relatives: list[str]) -> list[str]:
-        return [f"{self.spark_uri}/{relative}" for relative in relatives]
+        """Files for Spark to read, which takes every path for a pattern."""
+        return [_GLOB_SIGNS.sub(r"\\\1", f"{self.spark_uri}/{relative}") for relative in relatives]
 
     @cached_property
     def filesystem(self) -> fs.FileSystem:

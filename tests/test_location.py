@@ -1,0 +1,38 @@
+"""A place by any name is the same place for delta-rs, pyarrow, Spark and DuckDB, or is refused."""
+
+import doctest
+
+import pytest
+from deltalake import Field
+
+from tests.support.built_table import HOUR_US, BuiltTable
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.reader import Reader
+from tidewheel.storage import location
+from tidewheel.storage.location import Location
+
+
+def test_the_examples():
+    assert doctest.testmod(location).failed == 0
+
+
+@pytest.mark.parametrize("name", ["x y", "ü", "a#b", "a?b", "a[b]", "a{b,c}", "st*r", "it's", 'say "hi"', "50%", "a:b"])
+def test_unusual_names_work(tmp_path, name):
+    table = BuiltTable.create(tmp_path / name, [Field("key", "string")], ["key"])
+    table.append([table.row(0, 9 * HOUR_US, key="a")], watermark=0)
+    with Reader.open(tmp_path / name, now_us=lambda: 0) as reader:
+        for result in (reader.probe("a"), reader.scan(), reader.sql("select key from live")):
+            assert result.rows() == [("a",)]
+
+
+@pytest.mark.parametrize("name", ["a%20b", "new\nline", "tab\tbed", "a\\b"])
+def test_names_that_delta_cannot_keep_are_refused(name):
+    with pytest.raises(InvalidInput, match="delta-rs cannot keep a table at"):
+        Location.of(f"/data/{name}")
+
+
+def test_spark_gets_names_as_they_are_and_patterns_escaped():
+    place = Location.of("/data/a b[1]/ü")
+    assert place.spark_uri == "file:///data/a b[1]/ü"
+    assert place.spark_paths(["x/layout=0/f.parquet"]) == [r"file:///data/a b\[1\]/ü/x/layout=0/f.parquet"]
+    assert Location.of("s3://bucket/a/").spark_uri == "s3a://bucket/a"
