@@ -6,7 +6,7 @@ UV = $(or $(shell command -v uv),$(BIN)/uv)
 
 # Set-up is done when it was done for exactly these files: a name made of their content, so that neither a checkout's
 # times nor an old .venv can lie about it.
-INPUTS := requirements.lock pyproject.toml scripts/setup jobs/jars.py
+INPUTS := requirements.lock pyproject.toml scripts/setup jobs/jars.py jobs/jars.toml
 READY := .venv/.ready-$(shell cat $(INPUTS) | cksum | tr ' ' -)
 
 ##@ Start here
@@ -21,6 +21,10 @@ $(READY):
 .PHONY: demo
 demo: setup ## Build a small archive, update it, probe it
 	$(BIN)/tidewheel demo
+
+.PHONY: airflow
+airflow: setup ## Airflow on this machine, with an archive fed every minute (PORT=8080); Ctrl-C stops it
+	$(BIN)/python scripts/airflow --port $(or $(PORT),8080)
 
 ##@ Every change
 

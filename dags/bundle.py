@@ -1,0 +1,95 @@
+"""The DAG bundle of a folder of archive files: Airflow sees one small Python file for each of them.
+
+Airflow reports import errors by file, and an error hides all DAGs of its file. So every archive file gets a file of
+its own here: a broken one is listed under its own name (`airflow dags list-import-errors`) and hides nobody else.
+Each ends with the archive file's text as a comment: the DAG's "Code" page shows what is kept and why, and a change
+of the text is a change of the file, which Airflow parses at once.
+
+    AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST='[{"name": "tidewheel",
+      "classpath": "tidewheel.dags.bundle.ArchivesBundle", "kwargs": {"refresh_interval": 30}}]'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from airflow.dag_processing.bundles.base import BaseDagBundle
+
+LOG = logging.getLogger(__name__)
+_CODE = '''"""Airflow's view of {path}: edit that file, this one is written anew from it."""
+
+from tidewheel.dags.factory import archive_dags
+
+globals().update(archive_dags({path!r}))
+
+# As it was when this DAG was last looked at:
+#
+{text}
+'''
+
+
+class ArchivesBundle(BaseDagBundle):
+    """The archive files of one folder, `$TIDEWHEEL_ARCHIVES` or ./archives unless `folder` names another."""
+
+    supports_versioning = False
+
+    def __init__(self, *, folder: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        from tidewheel.resolve import archives_folder
+
+        self.folder = Path(folder).expanduser() if folder else archives_folder()
+        self.folder = self.folder.absolute()
+
+    @property
+    def path(self) -> Path:
+        # Two installations on one machine may share the bundle's base folder, but not the archives.
+        return self.base_dir / hashlib.sha256(os.fspath(self.folder).encode()).hexdigest()[:12]
+
+    def initialize(self) -> None:
+        self.refresh()
+        super().initialize()
+
+    def refresh(self) -> None:
+        """Write what changed; safe beside others that do the same, since each file appears whole."""
+        if not self.folder.is_dir():
+            LOG.warning("the folder of archive files, %s, does not exist; set TIDEWHEEL_ARCHIVES", self.folder)
+        self.path.mkdir(parents=True, exist_ok=True)
+        wanted = dag_files(self.folder)
+        for name, code in wanted.items():
+            _write_if_changed(self.path / name, code)
+        for stale in self.path.glob("*.py"):
+            if stale.name not in wanted:
+                stale.unlink(missing_ok=True)
+
+    def get_current_version(self) -> None:
+        return None
+
+
+def dag_files(folder: Path) -> Mapping[str, str]:
+    """The Python files of a folder of archive files, by name."""
+    return {f"{path.stem}.py": _code(path) for path in sorted(folder.glob("*.toml"))}
+
+
+def _code(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        # The import will fail with the same words.
+        lines = [f"cannot be read: {error}"]
+    return _CODE.format(path=os.fspath(path), text="\n".join(f"# {line}".rstrip() for line in lines))
+
+
+def _write_if_changed(path: Path, code: str) -> None:
+    try:
+        if path.read_text(encoding="utf-8") == code:
+            return
+    except (OSError, UnicodeDecodeError):
+        pass
+    neighbour = path.with_name(f".{path.name}.{os.getpid()}")
+    neighbour.write_text(code, encoding="utf-8")
+    neighbour.replace(path)

@@ -1,0 +1,46 @@
+"""From a run's data interval to slots; a run without one is refused with the command that works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.slots import TimeAxis, iso, micros
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+def slots_of_run(context: Context, axis: TimeAxis) -> range:
+    """The slots of the run's data interval, which must begin and end where slots do."""
+    run = context["dag_run"]
+    start, end = run.data_interval_start, run.data_interval_end
+    if start is None or end is None or start == end:
+        raise InvalidInput(
+            f"run {run.run_id} has no data interval, so nothing says which slots it should bring. Nothing was changed",
+            _command(run.dag_id, axis, axis.slot_of(micros(run.run_after)) - 1),
+        )
+    try:
+        return axis.slots_between(micros(start), micros(end))
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"the data interval {iso(micros(start))} to {iso(micros(end))} of run {run.run_id} does not hold "
+            f"whole slots: {error.message}. Nothing was changed",
+            f"correct [schedule] cron or [time] epoch in the archive file; for this once, "
+            f"{_command(run.dag_id, axis, axis.slot_of(micros(start)))}",
+        ) from error
+
+
+def backfill_command(dag_id: str, first: str, last: str, conf: str = "") -> str:
+    """The command that runs some intervals again; both ends are interval starts, and both are included."""
+    command = f"airflow backfill create --dag-id {dag_id} --from-date {first} --to-date {last}"
+    command += " --reprocess-behavior completed"
+    return f"{command} --dag-run-conf '{conf}'" if conf else command
+
+
+def _command(dag_id: str, axis: TimeAxis, slot: int) -> str:
+    start, end = iso(axis.start_us(slot)), iso(axis.end_us(slot))
+    return (
+        f"name the interval by its start, for example {backfill_command(dag_id, start, start)}; or name slots: "
+        f'airflow dags trigger {dag_id}__backfill --conf \'{{"start": "{start}", "end": "{end}"}}\''
+    )

@@ -1,0 +1,115 @@
+"""`<archive>__maintenance`, every `[retention] vacuum_period`: expire, vacuum, audit, watch.
+
+    expire   moves the watermark where no data came to move it, so that the bytes' deadline holds without data
+    vacuum   deletes the files that are past their grace
+    audit    compares the ledger with the files; what it finds fails the task
+    watch    fails when expiry is overdue or slots are missing; it runs whatever became of the others
+
+Only `expire` may need Spark, and only if it has to rewrite something.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG, DeltaTriggerTimetable, TriggerRule
+
+from tidewheel.dags.operators import RETRIES, ArchiveOperator, say, skip_without_table
+from tidewheel.dags.receipts import small_receipt, write_metrics
+from tidewheel.dags.watching import overdue_expiry, worries
+from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.errors import Damaged, InvalidInput
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from tidewheel.archive import Archive
+
+
+def maintenance_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG:
+    """The maintenance of one archive."""
+    period = timedelta(microseconds=file.retention.vacuum_period_us)
+    with DAG(
+        f"{file.name}__maintenance",
+        schedule=DeltaTriggerTimetable(period),
+        # A fixed past moment: runs keep their rhythm when the file changes, and none is made up for.
+        start_date=datetime(2026, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        description=f"Expire, vacuum, audit and watch the archive {file.name}",
+        doc_md=__doc__,
+        default_args=RETRIES,
+        **common,
+    ) as dag:
+        pool = {"pool": file.schedule.pool} if file.schedule.pool else {}
+        expire = ExpireOverdue(task_id="expire", archive_file=path, **pool)
+        vacuum = Vacuum(task_id="vacuum", archive_file=path)
+        audit = Audit(task_id="audit", archive_file=path, retries=0)
+        watch = Watch(task_id="watch", archive_file=path, retries=0, trigger_rule=TriggerRule.ALL_DONE)
+        expire >> vacuum >> audit >> watch
+    return dag
+
+
+class Caretaker(ArchiveOperator):
+    """A task that has nothing to do before the archive's first update."""
+
+    def work(self, archive: Archive, context: Context) -> Any:
+        skip_without_table(archive)
+        return self.care(archive)
+
+    def care(self, archive: Archive) -> Any:
+        """What the task does."""
+        raise NotImplementedError
+
+
+class ExpireOverdue(Caretaker):
+    """Carry out the expiry that no update carried out in time."""
+
+    def care(self, archive: Archive) -> dict[str, Any] | None:
+        from tidewheel.storage.ledger_store import state_of
+        from tidewheel.views.outcomes import outcome_view
+
+        through = overdue_expiry(state_of(archive.snapshot()), archive.now_us())
+        if through is None:
+            self.log.info("no expiry is overdue")
+            return None
+        outcome = archive.expire(archive.axis.name(through))
+        say(self.log, outcome_view(outcome, archive.axis))
+        return None if outcome.receipt is None else small_receipt(outcome.version, outcome.receipt, archive.axis)
+
+
+class Vacuum(Caretaker):
+    """Delete what no version within grace needs."""
+
+    def care(self, archive: Archive) -> dict[str, Any]:
+        report: dict[str, Any] = archive.vacuum().to_json()
+        self.log.info("%s", report)
+        return report
+
+
+class Audit(Caretaker):
+    """Look for anything in the files that the ledger does not say."""
+
+    def care(self, archive: Archive) -> dict[str, Any]:
+        report = archive.audit()
+        if not report.clean:
+            listed = "; ".join(str(one) for one in report.findings[:10])
+            raise Damaged(f"the audit found {len(report.findings)} faults: {listed}", report.remedy)
+        self.log.info("clean: %s cells in %s files", report.cells_checked, report.files_checked)
+        return {"clean": True, "version": report.version, "cells": report.cells_checked, "files": report.files_checked}
+
+
+class Watch(Caretaker):
+    """Fail with a clear message when something does not happen that should."""
+
+    ui_color = "#f6e3d9"
+
+    def care(self, archive: Archive) -> None:
+        from tidewheel.storage.ledger_store import state_of
+
+        write_metrics(archive, self.log)
+        found = worries(state_of(archive.snapshot()), archive.now_us())
+        if found:
+            raise InvalidInput("\n".join(one.message for one in found), "\n".join(one.remedy for one in found))
+        self.log.info("nothing is overdue and nothing is missing")

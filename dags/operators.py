@@ -1,0 +1,81 @@
+"""What all tasks on an archive share: they open it, and their errors keep their kind.
+
+fix the input, refused, damaged, not installed   fails at once, a retry would only fail again
+conflict, superseded, outcome unknown            retried with backoff; every try plans on the newest version
+anything else (Spark killed, network down)       retried with backoff; what was not committed never happened
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk.bases.operator import BaseOperator
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from tidewheel.archive import Archive
+
+FINAL = (InvalidInput, Damaged, NotInstalled)
+RETRIES: dict[str, Any] = {
+    "retries": 4,
+    # The first delay is Airflow's own [core] default_task_retry_delay.
+    "retry_exponential_backoff": 2.0,
+    "max_retry_delay": timedelta(minutes=15),
+}
+
+
+class ArchiveOperator(BaseOperator):
+    """A task on the archive of one archive file."""
+
+    ui_color = "#dbe9f6"
+
+    def __init__(self, *, archive_file: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.archive_file = archive_file
+
+    def execute(self, context: Context) -> Any:
+        try:
+            return self.work(self.opened(), context)
+        except FINAL as error:
+            raise AirflowFailException(f"{error.kind}: {error}") from error
+
+    def work(self, archive: Archive, context: Context) -> Any:
+        """What the task does; what it returns is its XCom."""
+        raise NotImplementedError
+
+    def opened(self) -> Archive:
+        from tidewheel.archive import open
+
+        return open(self.archive_file, progress=lambda step: self.log.info("%s", step))
+
+
+def skip_without_table(archive: Archive) -> None:
+    """End the task as skipped while the first update has not created the table yet."""
+    from tidewheel.storage.snapshot import open_snapshot
+
+    try:
+        open_snapshot(archive.location)
+    except InvalidInput as error:
+        if archive.location.files_below("_delta_log"):
+            raise
+        raise AirflowSkipException(f"{error.message}; the first update creates it") from error
+
+
+def say(log: logging.Logger | Any, *views: Any) -> None:
+    """Put what the command line would show into the task's log, a line at a time."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    page = StringIO()
+    console = Console(file=page, width=140, highlight=False)
+    for view in views:
+        console.print(view)
+    for line in page.getvalue().splitlines():
+        log.info("%s", line.rstrip())

@@ -1,0 +1,50 @@
+"""The receipt of a task: small enough for an XCom and for an asset event, and the archive's metrics beside it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.slots import TimeAxis, iso
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+
+METRICS_VARIABLE = "TIDEWHEEL_METRICS"
+_SUMS = ("rows_in", "stored", "short_lived", "dead_on_arrival", "forgotten", "quarantined")
+_COPIED = (
+    "attempt", "head", "files_added", "bytes_added", "files_removed", "bytes_removed", "files_dropped",
+    "bytes_dropped", "rows_read", "rows_rewritten",
+)  # fmt: skip
+
+
+def small_receipt(version: int | None, receipt: Receipt, axis: TimeAxis) -> dict[str, Any]:
+    """What happened, without the cells: the same size for one slot and for a thousand."""
+    slots = [one.slot for one in receipt.slots]
+    return {
+        "operation": receipt.operation.value,
+        "version": version,
+        "slots": len(slots),
+        "from": iso(axis.start_us(min(slots))) if slots else None,
+        "to": iso(axis.end_us(max(slots))) if slots else None,
+        "watermark": None if receipt.watermark is None else axis.name(receipt.watermark),
+        "valid_through": None if receipt.watermark is None else iso(axis.end_us(receipt.watermark)),
+        "committed": iso(receipt.committed_us),
+        **{name: sum(getattr(one, name) for one in receipt.slots) for name in _SUMS},
+        **{name: getattr(receipt, name) for name in _COPIED},
+        "timings_ms": dict(receipt.timings_ms),
+    }
+
+
+def write_metrics(archive: Archive, log: Any) -> None:
+    """Bring the archive's file in $TIDEWHEEL_METRICS up to date; what was committed does not fail for it."""
+    folder = os.environ.get(METRICS_VARIABLE)
+    if not folder:
+        return
+    from tidewheel.storage.metrics import write_metrics_file
+
+    try:
+        write_metrics_file(folder, archive.snapshot())
+    except Exception as error:
+        log.warning("the metrics of this archive could not be written to %s: %s", folder, error)

@@ -1,0 +1,132 @@
+"""The task that brings the slots of a run into the archive: plan into the log, Spark, one commit, receipt.
+
+The receipt goes with the same task into its XCom, into the asset event and into the metrics: a task of its own would
+cost each run another second of scheduling, and would let the asset be announced without the update or the other way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset
+
+from tidewheel.dags.intervals import backfill_command, slots_of_run
+from tidewheel.dags.operators import ArchiveOperator, say
+from tidewheel.dags.receipts import small_receipt, write_metrics
+from tidewheel.indexing.errors import Damaged, InvalidInput, OutcomeUnknown, Refused
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.slots import iso, micros
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from tidewheel.archive import Archive
+
+CONFIRMATIONS = ("allow_shrink", "allow_jump", "allow_future")
+# After an unknown outcome: how long to wait before each look into the log.
+LOOKS_S = (1, 5, 15, 30)
+_ATTEMPT = "attempt_of_unknown_outcome"
+
+
+class UpdateArchive(ArchiveOperator):
+    """Replace the slots of the run's data interval by what the source holds now, in one commit."""
+
+    def work(self, archive: Archive, context: Context) -> dict[str, Any]:
+        slots = slots_of_run(context, archive.axis)
+        version, receipt = self._landed_before(archive, context) or self._updated(archive, slots, context)
+        document = small_receipt(version, receipt, archive.axis)
+        for outlet in self.outlets:
+            if isinstance(outlet, Asset):
+                context["outlet_events"][outlet].extra = document
+        write_metrics(archive, self.log)
+        return document
+
+    def _updated(self, archive: Archive, slots: range, context: Context) -> tuple[int | None, Receipt]:
+        from tidewheel.views.outcomes import plan_view, receipt_view
+
+        _create_if_absent(archive, slots, context)
+        axis = archive.axis
+        bounds = iso(axis.start_us(slots[0])), iso(axis.end_us(slots[-1]))
+        confirmed: Any = {name: bool(context["params"].get(name)) for name in CONFIRMATIONS}
+        try:
+            say(self.log, plan_view(archive.update(*bounds, dry_run=True, **confirmed).plan, axis))
+            outcome = archive.update(*bounds, **confirmed)
+        except Refused as error:
+            raise _with_command(error, context) from error
+        except OutcomeUnknown as error:
+            return self._looked_up(archive, error, context)
+        assert outcome.receipt is not None
+        say(self.log, receipt_view(outcome.version, outcome.receipt, axis))
+        return outcome.version, outcome.receipt
+
+    def _looked_up(self, archive: Archive, error: OutcomeUnknown, context: Context) -> tuple[int | None, Receipt]:
+        """Look before anything else; if the log stays silent, the next try begins with the same look."""
+        attempt = error.values["attempt"]
+        context["task_state_store"].set(_ATTEMPT, attempt)
+        for wait_s in LOOKS_S:
+            self.log.warning("%s; looking for it in %s s", error.message, wait_s)
+            time.sleep(wait_s)
+            try:
+                found = find_attempt(archive, attempt)
+            except Exception as unreadable:
+                self.log.warning("the log cannot be read yet: %s", unreadable)
+                continue
+            if found:
+                self.log.info("attempt %s is in the log as version %s: it was committed", attempt, found[0])
+                return found
+            break
+        raise error
+
+    def _landed_before(self, archive: Archive, context: Context) -> tuple[int | None, Receipt] | None:
+        """What an earlier try of this run committed without knowing it."""
+        if context["ti"].try_number <= 1:
+            return None
+        attempt = context["task_state_store"].get(_ATTEMPT)
+        found = find_attempt(archive, str(attempt)) if attempt else None
+        if found:
+            self.log.info("attempt %s of an earlier try is in the log as version %s", attempt, found[0])
+        return found
+
+
+def find_attempt(archive: Archive, attempt: str) -> tuple[int, Receipt] | None:
+    """The version and receipt of an attempt, if it was committed."""
+    from tidewheel.storage.ledger_store import all_receipts
+
+    for version, receipt in all_receipts(archive.snapshot()):
+        if receipt.attempt == attempt and receipt.slots:
+            return version, receipt
+    return None
+
+
+def _create_if_absent(archive: Archive, slots: Sequence[int], context: Context) -> None:
+    """The first run creates the table; a later one that finds none stops, since a mount may be missing."""
+    try:
+        archive.snapshot()
+        return
+    except InvalidInput:
+        if archive.location.files_below("_delta_log"):
+            raise
+    earlier = context.get("prev_data_interval_end_success")
+    if earlier:
+        raise Damaged(
+            f"there is no table at {archive.path}, but runs of this DAG were successful before (through {earlier})",
+            "mount or restore what is missing; to begin anew with an empty archive: tidewheel init",
+        )
+    try:
+        archive.create(iso(archive.axis.start_us(slots[0])))
+    except InvalidInput:
+        # Another run may have been first.
+        if not archive.location.files_below("_delta_log"):
+            raise
+
+
+def _with_command(error: Refused, context: Context) -> Refused:
+    """The refusal, with the way to confirm it in Airflow."""
+    run = context["dag_run"]
+    option = next((name for name in CONFIRMATIONS if f"--{name.replace('_', '-')}" in error.remedy), CONFIRMATIONS[0])
+    assert run.data_interval_start is not None  # a run without an interval was refused before
+    start = iso(micros(run.data_interval_start))
+    command = backfill_command(run.dag_id, start, start, f'{{"{option}": true}}')
+    return Refused(error.message, f"{error.remedy.partition(', or confirm')[0]}, or confirm: {command}", **error.values)

@@ -1,0 +1,82 @@
+"""What should have happened by now and has not: pure, from the archive's state and the time.
+
+A vacuum period is the measure of patience: expiry is carried out by timer once it is that late, and is a worry when
+it is twice that late. A slot is missing if a later one was applied, or its time has been expired through, without it;
+slots so old that nothing of them could still be alive are not missed any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.slots import gaps_of, iso
+from tidewheel.indexing.state import TableState
+
+
+@dataclass(frozen=True)
+class Worry:
+    """Something that does not happen, and what to do."""
+
+    message: str
+    remedy: str
+
+
+def overdue_expiry(state: TableState, now_us: int) -> int | None:
+    """The slot through which expiry should be carried out now; None if it was, or if there is no present."""
+    definition = state.definition
+    if definition.clock is Clock.DATA or state.watermark is None:
+        return None
+    through = definition.axis.slot_of(now_us - definition.retention.vacuum_period_us) - 1
+    return through if through > state.watermark else None
+
+
+def worries(state: TableState, now_us: int) -> list[Worry]:
+    """All that is overdue or missing."""
+    return [*_overdue(state, now_us), *_missing(state)]
+
+
+def missing_slots(state: TableState) -> tuple[tuple[int, int], ...]:
+    """Closed ranges of slots that were passed by and could still bring something alive."""
+    if state.watermark is None:
+        return ()
+    oldest = state.watermark - state.definition.span + 1
+    gaps = gaps_of(state.ledger.applied, state.watermark)
+    return tuple((max(first, oldest), last) for first, last in gaps if last >= oldest)
+
+
+def _overdue(state: TableState, now_us: int) -> list[Worry]:
+    definition = state.definition
+    if definition.clock is Clock.DATA or state.watermark is None:
+        return []
+    late_us = now_us - definition.axis.end_us(state.watermark)
+    bound_us = 2 * definition.retention.vacuum_period_us + definition.axis.interval_us
+    if late_us <= bound_us:
+        return []
+    return [
+        Worry(
+            f"expiry is overdue: archive {definition.name} is expired through "
+            f"{iso(definition.axis.end_us(state.watermark))}, {duration_text(late_us - late_us % 1_000_000)} ago; "
+            f"after {duration_text(bound_us)} its deadline for bytes is no longer kept",
+            f"see why the task expire fails, or: tidewheel expire {definition.name}",
+        )
+    ]
+
+
+def _missing(state: TableState) -> list[Worry]:
+    gaps = missing_slots(state)
+    if not gaps:
+        return []
+    definition, axis = state.definition, state.definition.axis
+    count = sum(last - first + 1 for first, last in gaps)
+    shown = ", ".join(axis.name(a) if a == b else f"{axis.name(a)} to {axis.name(b)}" for a, b in gaps[:5])
+    start, end = iso(axis.start_us(gaps[0][0])), iso(axis.end_us(gaps[-1][1]))
+    return [
+        Worry(
+            f"{count} {'slot is' if count == 1 else 'slots are'} missing in archive {definition.name}: {shown}"
+            + (" and more" if len(gaps) > 5 else ""),
+            f"when their data is there: airflow dags trigger {definition.name}__backfill --conf "
+            f'\'{{"start": "{start}", "end": "{end}", "missing_only": true}}\'',
+        )
+    ]
