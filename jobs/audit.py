@@ -3,7 +3,8 @@
 1. The log: readable, of our format, every version with its receipt, the ledger what its receipts add up to.
 2. The files: there, of the size and count the log says, statistics not narrower than the data.
 3. The cells: count and hash sum of every (insertion slot, expiration slot), placement, overdue rows.
-4. Deep: every row's own hash and expiration slot computed again from its values, by Spark.
+4. Deep: every row's own hash and expiration slot computed again from its values, by Spark, and every byte held
+   against the checksums beside the files, where the store has such.
 
 Nothing is changed. What can be mended from the source comes with the command that does it.
 """
@@ -29,6 +30,7 @@ from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.state import TableState
 from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.audit_files import FileReading, read_contents
 from tidewheel.jobs.audit_rows import row_findings
 from tidewheel.jobs.commit import partition_fields, stored_fields
@@ -61,7 +63,7 @@ class AuditReport:
 
 
 def audit(job: ArchiveJob, *, deep: bool = True) -> AuditReport:
-    """Look at one version of the archive. Cost: three narrow columns of all files; if deep, one scan of everything."""
+    """Look at one version of the archive. Cost: three narrow columns of all files; if deep, everything twice."""
     started = perf_counter()
     job.progress("reading the log and the ledger")
     try:
@@ -83,6 +85,7 @@ def audit(job: ArchiveJob, *, deep: bool = True) -> AuditReport:
     readable = [reading.fact for reading in readings if reading.content is not None]
     if deep and readable:
         job.progress(f"computing the hash of {sum(fact.rows for fact in readable)} rows again")
+        findings += byte_findings(job.location, readable)
         findings += row_findings(job.spark(), snapshot, readable)
     return AuditReport(
         findings=tuple(findings),

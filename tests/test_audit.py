@@ -24,6 +24,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.audit import AuditReport, audit
+from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.undo import undo
@@ -158,6 +159,20 @@ def test_a_flipped_bit_in_a_column_that_only_a_deep_audit_reads(archive: SmallAr
     findings = found(archive, deep=True)
     assert findings.keys() <= {Kind.UNREADABLE, Kind.CHANGED}
     assert {one.path for ones in findings.values() for one in ones} == {fact.path}
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.7, 0.999])
+def test_a_flipped_bit_anywhere_is_found_by_the_checksums_beside_the_file(archive: SmallArchive, share: float) -> None:
+    fact, path = a_file(archive)
+    content = bytearray(path.read_bytes())
+    at = int(len(content) * share)
+    content[at] ^= 16
+    path.write_bytes(content)
+    findings = byte_findings(archive.job.location, archive.snapshot().files)
+    assert [one.path for one in findings] == [fact.path]
+    match = re.match(r"bytes (\d+) to (\d+) of", findings[0].message)
+    assert match is not None
+    assert int(match[1]) <= at <= int(match[2])
 
 
 def doubled_row(table: pa.Table) -> pa.Table:
