@@ -1,0 +1,102 @@
+"""Metrics: text that a scraper reads, and counters that count every receipt once."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from deltalake import Field
+from deltalake.schema import PrimitiveType
+
+from tests.support.built_table import HOUR_US, BuiltTable
+from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
+from tidewheel.jobs.commit import commit
+from tidewheel.storage.metrics import write_metrics_file
+
+_TYPE = re.compile(r"# TYPE ([a-z_]+) (gauge|counter)")
+_HELP = re.compile(r"# HELP ([a-z_]+) (\S.*)")
+_SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z]+="[^"\\]*",?)+)\} (\S+)')
+Parsed = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def parsed(text: str) -> Parsed:
+    """OpenMetrics, as strictly as this subset of it goes: families in one piece, counters with `_total`, EOF."""
+    *lines, eof, nothing = text.split("\n")
+    assert (eof, nothing) == ("# EOF", "")
+    samples: Parsed = {}
+    seen: set[str] = set()
+    family, kind = "", ""
+    for line in lines:
+        if match := _TYPE.fullmatch(line):
+            family, kind = match.groups()
+            assert family not in seen
+            seen.add(family)
+        elif match := _HELP.fullmatch(line):
+            assert match[1] == family
+        else:
+            match = _SAMPLE.fullmatch(line)
+            assert match, line
+            assert match[1] == family + ("_total" if kind == "counter" else "")
+            labels = frozenset(re.findall(r'([a-z]+)="([^"]*)"', match[2]))
+            assert (match[1], labels) not in samples
+            samples[match[1], labels] = float(match[3])
+    assert all(math.isfinite(value) and value >= 0 for value in samples.values())
+    return samples
+
+
+def value_of(samples: Parsed, name: str, **labels: str) -> float:
+    return samples[name, frozenset({"archive": "built", **labels}.items())]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> BuiltTable:
+    return BuiltTable.create(tmp_path / "table", [Field("key", PrimitiveType("string"), nullable=True)], ["key"])
+
+
+def bring(table: BuiltTable, slot: int, stored: int) -> None:
+    """A commit that says it brought a batch; counting looks at receipts, not at files."""
+    snapshot = table.snapshot
+    batch = SlotReceipt(slot, stored + 3, stored, 1, 1, 0, 1, {slot + 5: Cell(stored, 1)})
+    receipt = Receipt(
+        Operation.UPDATE, f"run-{snapshot.version}", snapshot.head + 1, slot, 0, 60_000_000, (batch,),
+        files_added=2, bytes_added=100, rows_rewritten=7, timings_ms={"session": 1500, "write": 250},
+    )  # fmt: skip
+    commit(snapshot, receipt, [], [])
+
+
+def test_every_receipt_is_counted_once(table: BuiltTable, tmp_path: Path) -> None:
+    folder = tmp_path / "metrics"
+    bring(table, 10, 100)
+    bring(table, 11, 50)
+    path = write_metrics_file(folder, table.snapshot)
+    assert path.name == "tidewheel_built.prom"
+    first = parsed(path.read_text(encoding="utf-8"))
+    assert value_of(first, "tidewheel_rows_total", fate="stored") == 150
+    assert value_of(first, "tidewheel_rows_total", fate="quarantined") == 2
+    assert value_of(first, "tidewheel_commits_total", operation="update") == 2
+    assert value_of(first, "tidewheel_work_seconds_total", step="session") == 3
+    assert value_of(first, "tidewheel_watermark_timestamp_seconds") == 12 * HOUR_US / 1e6
+    assert value_of(first, "tidewheel_live_rows") == 150
+    # Written again, nothing is counted twice; then only what is new.
+    write_metrics_file(folder, table.snapshot)
+    assert parsed(path.read_text(encoding="utf-8")) == first
+    bring(table, 14, 1)
+    write_metrics_file(folder, table.snapshot)
+    later = parsed(path.read_text(encoding="utf-8"))
+    assert value_of(later, "tidewheel_rows_total", fate="stored") == 151
+    assert value_of(later, "tidewheel_missing_slots") == 2
+    assert value_of(later, "tidewheel_version") == 3
+    # A lost file is counted anew from the log.
+    path.unlink()
+    write_metrics_file(folder, table.snapshot)
+    assert parsed(path.read_text(encoding="utf-8")) == later
+    assert [one.name for one in folder.iterdir()] == [path.name]
+
+
+def test_an_archive_without_batches_has_metrics_too(table: BuiltTable, tmp_path: Path) -> None:
+    samples = parsed(write_metrics_file(tmp_path, table.snapshot).read_text(encoding="utf-8"))
+    assert value_of(samples, "tidewheel_version") == 0
+    assert value_of(samples, "tidewheel_commits_total", operation="init") == 1
+    assert not any(name == "tidewheel_watermark_timestamp_seconds" for name, _ in samples)
