@@ -1,7 +1,8 @@
-"""The two Delta jars that Spark needs: where they lie, and how they get there once, at set-up.
+"""The jars that Spark needs beside its own: where they lie, and how they get there once, at set-up.
 
 Resolving packages at every session start costs seconds and a network; so Spark's own resolver runs once,
-here, and sessions take the files by path. Delta names some thirty jars; tables addressed by path need two.
+here, and sessions take the files by path. `jars.toml` lists them in sets. The set for Delta is always needed; the
+others are fetched by name (`tidewheel-setup s3 postgresql`), and sessions use those that are there.
 
 A mirror of Maven Central is named as for Spark itself, in the variable DEFAULT_ARTIFACT_REPOSITORY.
 """
@@ -12,20 +13,50 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from tidewheel.indexing.errors import NotInstalled
+from tidewheel.indexing.errors import InvalidInput, NotInstalled, TidewheelError
 
 DELTA_VERSION = "4.4.0"
-_COORDINATES = (f"io.delta:delta-spark_4.2_2.13:{DELTA_VERSION}", f"io.delta:delta-storage:{DELTA_VERSION}")
-# What else Delta names, path tables do not need or Spark has already: 4 seconds without it, 20 with it.
-_UNWANTED = ("org.*:*", "com.*:*", "io.unitycatalog:*")
-# File name -> SHA-256 of what Maven Central serves: neither a broken download nor a strange one gets past it.
-_JARS = {
-    "delta-spark_4.2_2.13-4.4.0.jar": "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
-    "delta-storage-4.4.0.jar": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
-}
-_REMEDY = "make setup, or python -m tidewheel.jobs.jars"
+ALWAYS = "delta"
+
+
+@dataclass(frozen=True)
+class JarSet:
+    """Jars that come together. `sha256` goes by the name the resolver gives a jar: group_name."""
+
+    name: str
+    purpose: str
+    packages: tuple[str, ...]
+    without: tuple[str, ...]
+    sha256: Mapping[str, str]
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(cache_dir() / _file_name(resolved) for resolved in self.sha256)
+
+    @property
+    def missing(self) -> list[str]:
+        return [path.name for path in self.paths if not path.is_file()]
+
+    @property
+    def remedy(self) -> str:
+        command = "python -m tidewheel.jobs.jars"
+        return f"make setup, or {command}" if self.name == ALWAYS else f"{command} {self.name}"
+
+
+@cache
+def jar_sets() -> Mapping[str, JarSet]:
+    """The sets by name."""
+    text = Path(__file__).with_name("jars.toml").read_text(encoding="utf-8")
+    return {
+        name: JarSet(name, one["purpose"], tuple(one["packages"]), tuple(one["without"]), one["sha256"])
+        for name, one in tomllib.loads(text).items()
+    }
 
 
 def cache_dir() -> Path:
@@ -37,42 +68,60 @@ def cache_dir() -> Path:
 
 
 def jar_paths() -> tuple[Path, ...]:
-    """The jars, for `spark.jars`; NotInstalled if set-up has not fetched them. Never touches the network."""
-    paths = tuple(cache_dir() / name for name in _JARS)
-    if missing := [path.name for path in paths if not path.is_file()]:
+    """The jars, for `spark.jars`; NotInstalled if set-up has not fetched Delta's. Never touches the network."""
+    require(ALWAYS)
+    return tuple(path for one in jar_sets().values() if not one.missing for path in one.paths)
+
+
+def require(name: str) -> None:
+    """NotInstalled, with the command that fetches it, unless a set is there whole."""
+    wanted = jar_sets()[name]
+    if missing := wanted.missing:
         raise NotInstalled(
-            f"the Delta jars for Spark are not on this machine: {cache_dir()} lacks {', '.join(missing)}",
-            _REMEDY,
+            f"the jars for {wanted.purpose} are not on this machine: {cache_dir()} lacks {', '.join(missing)}",
+            wanted.remedy,
             missing=missing,
         )
-    return paths
 
 
-def fetch_jars() -> tuple[Path, ...]:
-    """Bring the jars into the cache, unless they are there; a jar appears in it whole or not at all."""
+def fetch_jars(names: Iterable[str] = ()) -> tuple[Path, ...]:
+    """Bring Delta's jars and the named sets into the cache, unless there; a jar appears in it whole or not at all."""
+    wanted = {ALWAYS, *names}
+    if unknown := wanted - jar_sets().keys():
+        raise InvalidInput(f"there are no jars called {', '.join(unknown)}", f"known are {', '.join(jar_sets())}")
+    for name in sorted(wanted):
+        _fetch(jar_sets()[name])
+    return jar_paths()
+
+
+def _fetch(wanted: JarSet) -> None:
     target = cache_dir()
-    if all(_is_intact(target / name, digest) for name, digest in _JARS.items()):
-        return jar_paths()
+    if all(_is_intact(target / _file_name(resolved), digest) for resolved, digest in wanted.sha256.items()):
+        return
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target, prefix="fetch-") as staging:
-        log = _resolve(Path(staging))
-        for name, digest in _JARS.items():
-            found = Path(staging, "ivy", "jars", f"io.delta_{name}")
+        log = _resolve(wanted, Path(staging))
+        for resolved, digest in wanted.sha256.items():
+            found = Path(staging, "ivy", "jars", resolved)
             if not _is_intact(found, digest):
                 raise NotInstalled(
-                    f"Spark's resolver did not bring an intact {name}; it said:\n{_gist(log)}",
-                    f"see that Maven Central can be reached, then {_REMEDY}",
-                    jar=name,
+                    f"Spark's resolver did not bring an intact {resolved}; it said:\n{_gist(log)}",
+                    f"see that Maven Central can be reached, then {wanted.remedy}",
+                    jar=resolved,
                 )
-            found.replace(target / name)
-    return jar_paths()
+            found.replace(target / _file_name(resolved))
+
+
+def _file_name(resolved: str) -> str:
+    """A jar's name without its group, as it lies in the cache."""
+    return resolved.partition("_")[2]
 
 
 def _is_intact(jar: Path, digest: str) -> bool:
     return jar.is_file() and hashlib.sha256(jar.read_bytes()).hexdigest() == digest
 
 
-def _resolve(staging: Path) -> str:
+def _resolve(wanted: JarSet, staging: Path) -> str:
     """Let Spark resolve the packages into `staging`/ivy; gives what it printed.
 
     spark-submit on an empty program does that and ends, without starting a session.
@@ -90,8 +139,8 @@ def _resolve(staging: Path) -> str:
     command = [
         str(spark_home / "bin" / "spark-submit"),
         *("--master", "local[1]"),
-        *("--packages", ",".join(_COORDINATES)),
-        *("--exclude-packages", ",".join(_UNWANTED)),
+        *("--packages", ",".join(wanted.packages)),
+        *("--exclude-packages", ",".join(wanted.without)),
         *("--conf", f"spark.jars.ivy={staging / 'ivy'}"),
         str(program),
     ]
@@ -118,12 +167,12 @@ def _gist(log: str) -> str:
 
 
 def main() -> None:
-    """`python -m tidewheel.jobs.jars`, also installed as `tidewheel-setup`."""
+    """`python -m tidewheel.jobs.jars [set...]`, also installed as `tidewheel-setup`."""
     try:
-        paths = fetch_jars()
-    except NotInstalled as missing:
-        sys.stderr.write(f"{missing}\n")
-        sys.exit(missing.exit_code)
+        paths = fetch_jars(sys.argv[1:])
+    except TidewheelError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_code)
     for path in paths:
         sys.stdout.write(f"{path}\n")
 

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from tidewheel.indexing.errors import NotInstalled
 from tidewheel.jobs.jars import jar_paths
+from tidewheel.jobs.object_store import object_store_settings
 
 MASTER_VARIABLE = "TIDEWHEEL_SPARK_MASTER"
 _SETTINGS = {
@@ -36,6 +37,8 @@ _SETTINGS = {
     # Delta rebuilds its state over 50 tasks by default: seconds, for small tables.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # What a task wrote becomes visible when the job ends: version 2 shows what a lost task left behind.
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "1",
     "spark.hadoop.parquet.summary.metadata.level": "NONE",
     # Call sites of every column: slow, and printed as JSON to standard error on the first mistake.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
@@ -54,7 +57,7 @@ def open_session(name: str = "tidewheel") -> SparkSession:
     if running is not None:
         return running
     require_java()
-    conf = SparkConf().setAll([*_SETTINGS.items()]).setAppName(name)
+    conf = SparkConf().setAll([*_SETTINGS.items(), *object_store_settings(os.environ).items()]).setAppName(name)
     conf.setMaster(os.environ.get(MASTER_VARIABLE, "local[*]"))
     conf.set("spark.jars", ",".join(str(path) for path in jar_paths()))
     if "SPARK_DRIVER_MEMORY" not in os.environ:

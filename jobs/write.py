@@ -22,6 +22,7 @@ from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.state import FileFact, SubIndex
 from tidewheel.jobs.commit import NewFile
 from tidewheel.jobs.expressions import quoted
+from tidewheel.jobs.jars import require
 from tidewheel.jobs.judge import FATES, QUARANTINED
 from tidewheel.jobs.statistics import file_statistics
 from tidewheel.storage.location import Location
@@ -78,6 +79,8 @@ def write_frame(
         "maxRecordsPerFile": str(rows_per_file),
     }
     spread = _spread(frame, order[:-1], sizes, target_bytes).sortWithinPartitions(*order)
+    if not location.is_local:
+        require("s3")
     spread.write.options(**options).partitionBy("layout", "g", "e").parquet(f"{location.spark_uri}/{attempt}")
     return read_back(location, attempt, definition)
 
@@ -127,6 +130,9 @@ def read_back(location: Location, attempt: str, definition: Definition) -> Writt
     quarantined: list[str] = []
     for info in sorted(location.files_below(attempt), key=lambda one: one.path):
         if not info.base_name.endswith(".parquet") or info.base_name.startswith("."):
+            continue
+        # A task that was given up may still be writing, in a folder that Spark set aside.
+        if location.relative(info.path).startswith(f"{attempt}/_temporary/"):
             continue
         subindex = _subindex_of(info.path)
         with pq.ParquetFile(location.filesystem.open_input_file(info.path)) as parquet:

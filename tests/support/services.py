@@ -21,6 +21,9 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
+from tidewheel.indexing.errors import NotInstalled
+from tidewheel.jobs.jars import require
+
 VERSITYGW = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 REQUIRED_VARIABLE = "TIDEWHEEL_REQUIRE_SERVICES"
 START_MAX_S = 30.0
@@ -121,6 +124,14 @@ def versitygw() -> str:
     cached = cache_dir() / "bin" / "versitygw"
     found = shutil.which("versitygw") or (str(cached) if cached.is_file() else None)
     return found or unavailable("the S3 server versitygw is not here", f"GOBIN={cached.parent} go install {VERSITYGW}")
+
+
+def require_jars(name: str) -> None:
+    """Skip unless the jars of a set were fetched."""
+    try:
+        require(name)
+    except NotInstalled as missing:
+        unavailable(missing.message, missing.remedy)
 
 
 def cache_dir() -> Path:

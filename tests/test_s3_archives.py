@@ -1,0 +1,85 @@
+"""An archive on an object store is what it is on a disk: every operation, and both engines as readers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.archives import generation_of, random_batch
+from tests.support.s3_archive import S3Archive, point_at
+from tests.support.services import ObjectStore, object_store, require_jars
+from tidewheel.indexing.slots import moment
+from tidewheel.jobs.audit import audit
+from tidewheel.jobs.forget import forget
+from tidewheel.jobs.migrate import migrate
+from tidewheel.jobs.vacuum import vacuum
+from tidewheel.jobs.vacuum_report import DATA
+from tidewheel.sql.reader import Reader
+
+SLOTS = 4
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[ObjectStore]:
+    require_jars("s3")
+    with object_store(tmp_path_factory.mktemp("s3")) as running, pytest.MonkeyPatch.context() as patch:
+        for name, value in running.environment.items():
+            patch.setenv(name, value)
+        point_at(spark, running)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def archive(store: ObjectStore, tmp_path_factory: pytest.TempPathFactory) -> S3Archive:
+    """Updated, one slot replaced."""
+    chance = random.Random(7)
+    archive = S3Archive(tmp_path_factory.mktemp("unused"), generation_of(), url=store.url("small")).create()
+    for slot in range(SLOTS):
+        archive.update({slot: random_batch(chance, slot, 4)})
+    archive.update({2: random_batch(chance, 2, 4, rows=9)})
+    return archive
+
+
+def test_updates_equal_the_oracle(archive: S3Archive) -> None:
+    archive.check()
+    assert not [info.path for info in archive.location.files_below("") if "_temporary" in info.path]
+
+
+def test_duckdb_reads_it(archive: S3Archive) -> None:
+    end_us = archive.axis.end_us(archive.snapshot().watermark or 0)
+    with Reader.open(archive.location, now_us=lambda: end_us) as reader:
+        rows = reader.scan(columns=["ins_slot", "exp_slot", "key", "body"]).rows()
+        assert sorted(rows) == archive.expected()
+        key = archive.expected()[0][2]
+        probed = reader.probe(key, columns=["ins_slot", "exp_slot", "key", "body"]).rows()
+    assert sorted(probed) == [row for row in archive.expected() if row[2] == key]
+
+
+def test_spark_reads_it_through_delta(archive: S3Archive, spark: SparkSession) -> None:
+    end = moment(archive.axis.end_us(archive.snapshot().watermark or 0))
+    frame = spark.read.format("delta").load(archive.location.spark_uri)
+    rows = frame.where(frame["valid_until"] > end).select("ins_slot", "exp_slot", "key", "body").collect()
+    assert sorted(tuple(row) for row in rows) == archive.expected()
+
+
+def test_expire_forget_migrate_and_vacuum_equal_the_oracle(store: ObjectStore, tmp_path: Path) -> None:
+    chance = random.Random(8)
+    archive = S3Archive(tmp_path, generation_of(), url=store.url("changing")).create()
+    archive.update({slot: random_batch(chance, slot, 4) for slot in range(3)})
+    archive.expire(3)
+    archive.check()
+    forget(archive.job, keys=[("k1",)])
+    archive.oracle.forget(lambda record: record.key == "k1")
+    archive.check()
+    generation = generation_of("wave_by_expiration", 1, 3)
+    migrate(archive.job, generation, relocate=True)
+    archive.migrated_to(generation)
+    archive.check()
+    archive.now_us += 10 * archive.grace_us
+    assert vacuum(archive.job).files[DATA] > 0
+    archive.check()
+    assert audit(archive.job).clean
