@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -13,9 +14,11 @@ import pytest
 
 from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
 from tests.support.copies import committed_us, copied
+from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, version_needed_min
 from tidewheel.jobs.fail_points import VARIABLE, FailPointReached
 from tidewheel.jobs.quarantine import open_quarantine
+from tidewheel.jobs.status import status
 from tidewheel.jobs.update import update
 from tidewheel.jobs.vacuum import vacuum
 from tidewheel.storage.ledger_store import all_receipts, state_of
@@ -178,6 +181,40 @@ def test_what_dead_attempts_left_goes_and_what_live_ones_write_stays(archive: Sm
     assert (report.files["lease"], report.files["temporary"]) == (1, 2)
     assert not dead.parents[3].exists()
     assert report.awaiting_files == 1
+
+
+def test_after_the_deadline_no_file_holds_the_value(archive: SmallArchive) -> None:
+    """Files are decoded, statistics and log included: a value that is the greatest key is quoted in many places."""
+    archive.update({5: [Record(5, 6, "zz-marker", 1), Record(5, 9, "stays", 2)]})
+    archive.expire(6)
+    archive.now_us = committed_us(archive, 5)
+    assert holders(archive, "zz-marker")
+    deadline = status(archive.job).deadline
+    archive.now_us += HOUR_US
+    vacuum(archive.job)
+    archive.now_us = deadline.data_gone_us
+    vacuum(archive.job)
+    assert not [path for path in holders(archive, "zz-marker") if not path.startswith("_delta_log")]
+    archive.now_us = deadline.gone_us
+    vacuum(archive.job)
+    assert holders(archive, "zz-marker") == []
+    assert holders(archive, "stays")
+
+
+def holders(archive: SmallArchive, value: str) -> list[str]:
+    """The files below the archive that hold a text, decoded."""
+    root = Path(archive.job.location.uri)
+    files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+    return [path.relative_to(root).as_posix() for path in files if value in decoded(path)]
+
+
+def decoded(path: Path) -> str:
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes()).decode()
+    if path.suffix != ".parquet":
+        return path.read_bytes().decode(errors="replace")
+    parquet = pq.ParquetFile(path)
+    return f"{parquet.read().to_pylist()} {[parquet.metadata.row_group(i).to_dict() for i in range(parquet.num_row_groups)]}"
 
 
 def test_quarantined_records_go_when_their_batch_counts_no_more(archive: SmallArchive) -> None:
