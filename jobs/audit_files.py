@@ -113,10 +113,11 @@ def _logged_bounds(snapshot: Snapshot) -> dict[str, dict[str, tuple[Any, Any]]]:
         for name in (*snapshot.definition.key, "valid_until")
         if f"min.{name}" in adds.column_names and f"max.{name}" in adds.column_names
     ]
-    bounds: dict[str, dict[str, tuple[Any, Any]]] = {path: {} for path in adds.column("path").to_pylist()}
+    paths = adds.column("path").to_pylist()
+    bounds: dict[str, dict[str, tuple[Any, Any]]] = {path: {} for path in paths}
     for name in names:
         pairs = zip(adds.column(f"min.{name}").to_pylist(), adds.column(f"max.{name}").to_pylist(), strict=True)
-        for path, (least, greatest) in zip(bounds, pairs, strict=True):
+        for path, (least, greatest) in zip(paths, pairs, strict=True):
             bounds[path][name] = (_as_json(least), _as_json(greatest))
     return bounds
 

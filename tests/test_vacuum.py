@@ -214,7 +214,8 @@ def decoded(path: Path) -> str:
     if path.suffix != ".parquet":
         return path.read_bytes().decode(errors="replace")
     parquet = pq.ParquetFile(path)
-    return f"{parquet.read().to_pylist()} {[parquet.metadata.row_group(i).to_dict() for i in range(parquet.num_row_groups)]}"
+    groups = [parquet.metadata.row_group(number).to_dict() for number in range(parquet.num_row_groups)]
+    return f"{parquet.read().to_pylist()} {groups}"
 
 
 def test_quarantined_records_go_when_their_batch_counts_no_more(archive: SmallArchive) -> None:
