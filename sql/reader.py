@@ -105,7 +105,8 @@ class Reader:
         self, question: Question, *, as_of_us: int | None = None, columns: Sequence[str] | None = None
     ) -> Explanation:
         """Run a question and tell what was opened for it, and why."""
-        return self._answer(lambda reader, moment_us: explain(reader, question, columns, moment_us), as_of_us)
+        with self._lock:
+            return self._answer(lambda reader, moment_us: explain(reader, question, columns, moment_us), as_of_us)
 
     def cells(self, *, live: bool = True, as_of_us: int | None = None) -> Cells:
         """Count and hash sum of every (insertion slot, expiration slot): of what is alive, or of all that is stored."""
