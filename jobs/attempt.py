@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
 
-from tidewheel.indexing.errors import Conflict
+from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.state import TableState
@@ -26,6 +27,8 @@ from tidewheel.storage.ledger_store import state_of
 from tidewheel.storage.snapshot import Snapshot
 
 TRIES_MAX = 20
+# Of the grace period, how much an attempt may use between its first file and its commit.
+GRACE_SHARE_MAX = 0.9
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ class _Attempt:
         self.job, self.operation, self.name, self.lease = job, operation, name, lease
         self.watch = Stopwatch()
         self.folders = 0
+        self.written_since_us = 0
         self.work: Work | None = None
         self.started_version: int | None = None
 
@@ -150,6 +154,7 @@ class _Attempt:
         try:
             work = self._worked(one, plan)
             receipt = self.operation.receipt(one, plan, work, self.watch.spent_ms)
+            self._refuse_older_than_grace(one)
         except BaseException:
             self._discard()
             raise
@@ -165,11 +170,23 @@ class _Attempt:
         after_commit(self.job, version)
         return Outcome(plan, receipt, version, tries)
 
+    def _refuse_older_than_grace(self, one: Try) -> None:
+        """Uncommitted files older than grace may have been vacuumed: they must not be committed any more."""
+        grace_us = one.state.definition.retention.grace_us
+        age_us = self.job.clock() - self.written_since_us
+        if age_us > grace_us * GRACE_SHARE_MAX:
+            raise InvalidInput(
+                f"this attempt on archive {one.state.definition.name} took {duration_text(age_us)}; its files may be "
+                f"vacuumed after a grace of {duration_text(grace_us)}. Nothing was changed",
+                "bring fewer slots in one commit, or give the archive a longer grace",
+            )
+
     def _worked(self, one: Try, plan: Plan) -> Work:
         if self.work is not None and self.work.plan.work == plan.work:
             return self.work
         self._discard()
         self.folders += 1
+        self.written_since_us = self.job.clock()
         self.work = None
         self.work = self.operation.work(one, plan, self._folder(), self.watch.lap)
         return self.work

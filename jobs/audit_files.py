@@ -80,7 +80,7 @@ def _content(
     source = location.filesystem.open_input_file(location.child(fact.path))
     with source, pq.ParquetFile(source, page_checksum_verification=True) as parquet:
         cells = counted(parquet.read(CELL_COLUMNS))
-        statistics = json.loads(file_statistics(parquet.metadata, parquet.schema_arrow, key))
+        statistics = json.loads(file_statistics(parquet.metadata, key))
     if any(None in at for at in cells):
         raise ValueError("it has rows without slots")
     least, greatest = statistics["minValues"], statistics["maxValues"]

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 # Long texts are cut: the least value stays below, the greatest gets a last character that sorts above all.
@@ -16,7 +14,7 @@ TEXT_MAX = 64
 _ABOVE_ALL = "\U0010ffff"
 
 
-def file_statistics(metadata: pq.FileMetaData, schema: pa.Schema, key: Sequence[str]) -> str:
+def file_statistics(metadata: pq.FileMetaData, key: Sequence[str]) -> str:
     """The `stats` of an add action: rows, and min, max and NULLs of the key and of tidewheel's own columns."""
     least: dict[str, Any] = {}
     greatest: dict[str, Any] = {}
@@ -41,21 +39,18 @@ def _least(value: Any) -> Any:
 
 
 def _greatest(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > TEXT_MAX:
+        # Nothing sorts above a text that goes on with the last character: then no maximum is stated at all.
+        return None if value[TEXT_MAX] == _ABOVE_ALL else value[:TEXT_MAX] + _ABOVE_ALL
     if isinstance(value, str):
-        return value if len(value) <= TEXT_MAX else value[:TEXT_MAX] + _ABOVE_ALL
+        return value
     return _plain(value)
 
 
 def _plain(value: Any) -> Any:
     """A value as Delta's JSON statistics write it; None for kinds whose order is not safe to rely on."""
-    if isinstance(value, bool | float | bytes):
-        return None
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return None
-    return None
+    return value.isoformat() if isinstance(value, date) else None

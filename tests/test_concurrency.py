@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
-from tidewheel.indexing.errors import Superseded
+from tidewheel.indexing.errors import InvalidInput, Superseded
 from tidewheel.indexing.layouts import Generation
 from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.forget import forget
@@ -112,12 +112,24 @@ def test_an_update_survives_any_other_operation_in_between(archive: SmallArchive
     # The archive file changes with a migration: this attempt still has the old one, so it does not look at it.
     job = interrupted(archive.job, meanwhile[other])
     if other in ("run_both", "stop_and_rebuild"):
-        from tidewheel.indexing.errors import InvalidInput
-
         with pytest.raises(InvalidInput, match="contradicts"):
             update(job, [4])
         update(archive.job, [4])
     else:
         update(job, [4])
     archive.oracle.update({4: records})
+    archive.check()
+
+
+def test_an_attempt_that_outlived_grace_is_not_committed(archive: SmallArchive) -> None:
+    archive.write(4, random_batch(random.Random(8), 4, SPAN))
+
+    def sleep_past_grace() -> None:
+        archive.now_us += archive.grace_us
+
+    job = replace(interrupted(archive.job, sleep_past_grace), clock=lambda: archive.now_us)
+    version = archive.snapshot().version
+    with pytest.raises(InvalidInput, match="grace"):
+        update(job, [4])
+    assert archive.snapshot().version == version
     archive.check()

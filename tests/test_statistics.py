@@ -1,0 +1,68 @@
+"""Statistics in the log may be wider than the file, never narrower: a probe must not lose its file."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from io import BytesIO
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tidewheel.jobs.statistics import TEXT_MAX, file_statistics
+
+LAST = "\U0010ffff"
+
+
+def statistics_of(values: list[Any], kind: pa.DataType) -> dict[str, Any]:
+    buffer = BytesIO()
+    pq.write_table(pa.table({"key": pa.array(values, kind)}), buffer, row_group_size=2)
+    parquet = pq.ParquetFile(buffer)
+    found: dict[str, Any] = json.loads(file_statistics(parquet.metadata, ["key"]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "least", "greatest"),
+    [
+        ([3, 1, 2], pa.int64(), 1, 3),
+        (["b", "a", "ü"], pa.string(), "a", "ü"),
+        ([date(2026, 1, 2), date(2026, 1, 1)], pa.date32(), "2026-01-01", "2026-01-02"),
+        (
+            [datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)],
+            pa.timestamp("us", "UTC"),
+            "2026-01-01T00:00:00.000000Z",
+            "2026-01-01T00:00:00.000001Z",
+        ),
+    ],
+)
+def test_least_and_greatest(values: list[Any], kind: pa.DataType, least: Any, greatest: Any) -> None:
+    found = statistics_of(values, kind)
+    assert (found["numRecords"], found["nullCount"]["key"]) == (len(values), 0)
+    assert (found["minValues"]["key"], found["maxValues"]["key"]) == (least, greatest)
+
+
+@pytest.mark.parametrize("tail", ["z", "zz" * 50, LAST, LAST + "z", LAST * 3])
+def test_a_long_text_stays_below_its_stated_maximum(tail: str) -> None:
+    value = "k" * TEXT_MAX + tail
+    found = statistics_of([value], pa.string())
+    if "key" in found["maxValues"]:
+        assert found["minValues"]["key"] <= value <= found["maxValues"]["key"]
+    else:
+        assert tail.startswith(LAST)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1.5, float("nan")], pa.float64()),
+        ([True], pa.bool_()),
+        ([b"x"], pa.binary()),
+        ([Decimal("1.5")], pa.decimal128(9, 2)),
+    ],
+)
+def test_kinds_whose_order_is_not_safe_have_none(values: list[Any], kind: pa.DataType) -> None:
+    assert statistics_of(values, kind)["minValues"] == {}
