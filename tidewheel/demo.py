@@ -160,8 +160,7 @@ def _replay(stage: Stage, archive: Archive, places: Places, stream: FlowStream, 
         f"the slot is replaced, not added: {count(before[0])} live flows of {size(before[1])} before, "
         f"{count(after[0])} of {size(after[1])} now"
     )
-    stage.number("replaced_before", before[0])
-    stage.number("replaced_after", after[0])
+    stage.number("replaced", {"rows": [before[0], after[0]], "bytes": [before[1], after[1]]})
 
 
 def _forget(stage: Stage, archive: Archive) -> None:

@@ -6,8 +6,10 @@ one line. With --json nothing is shown but the figures, at the end.
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -15,13 +17,12 @@ from rich.live import Live
 from rich.status import Status as Spinner
 from rich.text import Text
 
-from tidewheel.heatmap import HeatMap
+from tidewheel.heatmap import APPENDED, CHANGED, HeatMap, marks_of
 from tidewheel.indexing.definition import Definition
-from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.status import Status, status_of
 from tidewheel.output import Output
-from tidewheel.views.figures import count, counted, seconds, size, slot_name, slots_name
+from tidewheel.views.figures import count, counted, seconds, size, slots_name
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
     from tidewheel.sql.results import Result
 
 _WIDTH_MAX = 100
+_COMMITS_SHOWN = 6
+_LEGEND = Text(f"{CHANGED} rewritten or dropped   {APPENDED} only appended to", style="dim")
 _NEXT = (
     ("status {}", "the grid, and when expired bytes are gone"),
     ("probe {} 10.0.0.7 --explain", "which files a probe opens, and why"),
-    ('scan {} --where "bytes > 10000000" --columns src_ip,bytes', "a scan with a filter"),
+    ('scan {} --where "bytes > 10000000"', "the great talkers"),
     ("forecast {} --updates 6 --assume-last 12", "what the next updates will expire and rewrite"),
     ("history {}", "every commit, with what it did"),
     ("migrate {} --expiration-classes 6 --dry-run", "another layout, with what it would cost"),
@@ -50,6 +53,7 @@ class Stage:
         self._archive = archive
         self._figures: dict[str, Any] = {}
         self._spinner: Spinner | None = None
+        self._is_turning = False
 
     def __enter__(self) -> Stage:
         if self.output.watched:
@@ -60,8 +64,8 @@ class Stage:
         self._rest()
 
     def progress(self, step: str) -> None:
-        """What is being done right now; gone with the next words."""
-        if self._spinner is not None:
+        """What is being done right now; gone with the next words. The grid, while it turns, says enough."""
+        if self._spinner is not None and not self._is_turning:
             self._spinner.update(step)
             self._spinner.start()
 
@@ -86,25 +90,25 @@ class Stage:
     def turning(self, archive: Archive) -> Iterator[Callable[[Outcome, float], None]]:
         """A function that shows an update and the grid after it."""
         self._rest()
-        watched = self.output.terminal.is_terminal and not self.output.as_json
+        watched = sys.stdout.isatty() and not self.output.as_json
         live = Live(console=self.output.terminal, auto_refresh=False) if watched else None
         updates: list[Outcome] = []
+        lines: deque[Text] = deque(maxlen=_COMMITS_SHOWN)
 
         def show(outcome: Outcome, took_s: float) -> None:
             updates.append(outcome)
-            assert outcome.receipt is not None
-            line = _line(outcome.receipt, outcome.plan.slots, archive.axis, took_s)
+            lines.append(_line(outcome, archive.axis, took_s))
             if live is None:
-                self._print(line)
+                self._print(lines[-1])
             else:
-                live.update(Group(grid(archive, outcome.receipt), line), refresh=True)
+                live.update(Group(grid(archive, outcome), _LEGEND, *lines), refresh=True)
 
-        if live is None:
+        self._is_turning = watched
+        with live or nullcontext():
             yield show
+        self._is_turning = False
+        if live is None:
             self._print(grid(archive, None))
-        else:
-            with live:
-                yield show
         self.number("updates", len(updates))
         self.say(_summary(updates))
 
@@ -149,23 +153,22 @@ class Stage:
             self._spinner.stop()
 
 
-def grid(archive: Archive, receipt: Receipt | None) -> HeatMap:
+def grid(archive: Archive, outcome: Outcome | None) -> HeatMap:
     """The grid as it is now, with what a commit touched."""
     from tidewheel.storage.ledger_store import state_of
 
-    state = state_of(archive.snapshot())
-    told = status_of(state, path=archive.path, now_us=0)
-    touched = frozenset(receipt.subindices_touched) if receipt else frozenset()
-    return HeatMap(told.generations, told.grid, touched)
+    told = status_of(state_of(archive.snapshot()), path=archive.path, now_us=0)
+    marks = marks_of(outcome.plan, outcome.receipt) if outcome and outcome.receipt else {}
+    return HeatMap(told.generations, told.grid, marks)
 
 
-def _line(receipt: Receipt, slots: tuple[int, ...], axis: TimeAxis, took_s: float) -> Text:
-    stored = sum(one.stored for one in receipt.slots)
-    name = slot_name(axis, slots[0]) if len(slots) == 1 else slots_name(axis, slots)
+def _line(outcome: Outcome, axis: TimeAxis, took_s: float) -> Text:
+    receipt, slots = outcome.receipt, outcome.plan.slots
+    assert receipt is not None
     return Text(
-        f"{name}: {count(stored)} stored, {counted(receipt.files_dropped, 'file')} dropped unread, "
-        f"{count(receipt.rows_rewritten)} rewritten, {len(receipt.subindices_touched)} sub-indices touched, "
-        f"{seconds(took_s)}"
+        f"{slots_name(axis, slots)}: {count(sum(one.stored for one in receipt.slots))} stored, "
+        f"{counted(receipt.files_dropped, 'file')} dropped unread, {count(receipt.rows_rewritten)} rewritten, "
+        f"{len(receipt.subindices_touched)} sub-indices touched, {seconds(took_s)}"
     )
 
 

@@ -8,30 +8,39 @@
          3% dead       0% dead       0% dead       12% dead        share that has expired, still stored
          2 runs        3 runs        1 run         4 runs          sorted runs: a probe looks into each
 
-Squares shrink with the space there is: all four figures, or the records alone, or the shade alone. A touched
-square is marked with ●.
+Squares shrink with the space there is: all four figures, or the records alone, or the shade alone. After a commit
+a square may carry a mark: ● files of it were rewritten or dropped, + files were only appended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from tidewheel.indexing.layouts import Generation
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.state import SubIndex
 from tidewheel.indexing.status import SubIndexStatus
 from tidewheel.views.definitions import generation_text
 from tidewheel.views.figures import size
 
+CHANGED, APPENDED = "●", "+"
 _SHADES = "░▒▓█"
 # From nearly empty to full: dark to light, told apart without seeing colours too.
 _BACKGROUNDS = (17, 18, 24, 30, 36, 72, 108, 144, 180, 222)
 _DARK_UNTIL = 4
 _WIDTHS = (14, 9, 3)  # of a square with all figures, with the records, with the shade alone
+
+
+def marks_of(plan: Plan, receipt: Receipt) -> dict[SubIndex, str]:
+    """What a commit did to each sub-index that it touched."""
+    changed = {change.file.subindex for change in (*plan.rewritten, *plan.dropped)}
+    return {subindex: CHANGED if subindex in changed else APPENDED for subindex in receipt.subindices_touched}
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class HeatMap:
 
     generations: Sequence[Generation]
     squares: Collection[SubIndexStatus]
-    touched: frozenset[SubIndex] = frozenset()
+    marks: Mapping[SubIndex, str] = field(default_factory=dict)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         at = {(square.generation, square.g, square.e): square for square in self.squares}
@@ -48,11 +57,11 @@ class HeatMap:
         for generation in self.generations:
             is_current = generation == self.generations[-1]
             if is_current or any(subindex[0] == generation.number for subindex in at):
-                yield _grid(generation, at, self.touched, fullest, options.max_width)
+                yield _grid(generation, at, self.marks, fullest, options.max_width)
 
 
 def _grid(
-    generation: Generation, at: dict[SubIndex, SubIndexStatus], touched: Collection[SubIndex], fullest: int, width: int
+    generation: Generation, at: dict[SubIndex, SubIndexStatus], marks: Mapping[SubIndex, str], fullest: int, width: int
 ) -> RenderableType:
     layout = generation.layout
     square_width = _square_width(layout.expiration_classes, width)
@@ -66,7 +75,7 @@ def _grid(
         squares = []
         for e in range(layout.expiration_classes):
             subindex = (generation.number, g, e)
-            squares.append(_square(at.get(subindex), subindex in touched, fullest, square_width - 1))
+            squares.append(_square(at.get(subindex), marks.get(subindex, " "), fullest, square_width - 1))
         grid.add_row(f"g{g}", *squares)
     return Group(Text(f"layout {generation.number}: {generation_text(generation)}", style="dim"), grid)
 
@@ -77,15 +86,14 @@ def _square_width(columns: int, width: int) -> int:
     return next((one for one in _WIDTHS if one <= room), _WIDTHS[-1])
 
 
-def _square(square: SubIndexStatus | None, touched: bool, fullest: int, width: int) -> Text:
-    mark = "●" if touched else " "
+def _square(square: SubIndexStatus | None, mark: str, fullest: int, width: int) -> Text:
     if square is None or not square.rows:
         lines, style = [f"{mark}·"], "dim"
     else:
         heat = square.rows / fullest
         background = _BACKGROUNDS[min(int(heat * len(_BACKGROUNDS)), len(_BACKGROUNDS) - 1)]
         ink = "white" if background in _BACKGROUNDS[:_DARK_UNTIL] else "black"
-        style = f"{'bold ' if touched else ''}{ink} on color({background})"
+        style = f"{'bold ' if mark == CHANGED else ''}{ink} on color({background})"
         lines = list(_lines(square, mark, _SHADES[min(int(heat * 4), 3)], width))
     while len(lines) < (4 if width >= _WIDTHS[0] - 1 else 1):
         lines.append("")

@@ -101,7 +101,7 @@ def backfill(
     \b
     Examples:
       tidewheel backfill netflow --from 2026-11-18T04:30Z --to 2026-11-18T05:00Z --each 3
-      tidewheel backfill netflow --from 2026-11-18T04:30Z --to 2026-11-18T05:30Z --missing --newest-first
+      tidewheel backfill netflow --from 2026-11-18T04:30Z --to 2026-11-18T05:30Z --missing --newest-first --each 3
       tidewheel backfill netflow --missing
     """
     from tidewheel.archive import open
