@@ -1,0 +1,42 @@
+"""`python -m benchmarks PROFILE`: run what is not measured yet, then write ratios, plots and the page anew.
+
+Progress goes to standard error. It may be stopped at any moment: what is finished is kept, and run again only
+with --fresh.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.bench import Bench
+from benchmarks.profiles import profiles
+from benchmarks.report import write_report
+from benchmarks.store import RESULTS, Store
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """The exit code: 1 if a contender gave a wrong answer or failed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("profile", choices=[*profiles(), "report"], help="what to run; report: only write it anew")
+    parser.add_argument("--fresh", action="store_true", help="measure again what was measured already")
+    parser.add_argument("--race", action="append", default=[], help="only this race (repeatable)")
+    parser.add_argument("--only", action="append", default=[], help="only this contender (repeatable)")
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "tidewheel-bench")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    arguments = parser.parse_args(given)
+    failed = 0
+    if arguments.profile != "report":
+        profile = profiles()[arguments.profile]
+        bench = Bench(profile, Store(profile.name, arguments.results), arguments.work, fresh=arguments.fresh)
+        failed = bench.run(set(arguments.race), set(arguments.only))
+    for line in write_report(arguments.results):
+        print(line)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

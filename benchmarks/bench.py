@@ -1,0 +1,77 @@
+"""A profile, carried through: warm the session, run every race and experiment that has no result yet."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Set
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from benchmarks.cold_commands import cold_commands
+from benchmarks.contender import Unavailable
+from benchmarks.contenders.catalogue import catalogue
+from benchmarks.profiles import SMALL, Profile
+from benchmarks.race import Race, run
+from benchmarks.store import Store
+from benchmarks.stream import Stream
+from tidewheel.jobs.session import open_session
+
+# Compiles what the measured contenders will run: the JVM needs some dozen updates to reach its pace.
+WARM_UP = Race("warm_up", Stream(rows=2_000, span=6), ("rr_rebuild_2x2", "delta_delete"), updates=12, scans=1)
+
+
+class Bench:
+    """Runs what is missing from a store; progress on standard error."""
+
+    def __init__(self, profile: Profile, store: Store, work: Path, *, fresh: bool = False) -> None:
+        self.profile, self.store, self.work, self.fresh = profile, store, work, fresh
+        self.spark: Any = None
+        self._start = perf_counter()
+        self._done = 0
+
+    def run(self, races: Set[str] = frozenset(), contenders: Set[str] = frozenset()) -> int:
+        """Run the races and contenders named, or all; how many failed."""
+        failed = 0
+        for race in self.profile.races:
+            for name in race.contenders:
+                self._done += 1
+                wanted = (not races or race.name in races) and (not contenders or name in contenders)
+                if wanted and (self.fresh or not self.store.has(race.name, name, race.fingerprint)):
+                    failed += not self._run_one(race, name)
+        if not races and not contenders and (self.fresh or not self.store.experiment("cold_commands")):
+            self._say("command line, cold: ", "starting")
+            measured = cold_commands(self.work, self.profile.cold_commands, SMALL)
+            self.store.put_experiment("cold_commands", measured)
+        self._say("", f"done in {perf_counter() - self._start:.0f} s\n")
+        return failed
+
+    def _run_one(self, race: Race, name: str) -> bool:
+        what = f"{race.name} {name}: "
+        self._warm_up()
+        try:
+            result = run(race, catalogue()[name], self.work, self.spark, lambda step: self._say(what, step))
+        except Unavailable as error:
+            result = {"skipped": str(error)}
+        except Exception as error:
+            traceback.print_exc()
+            result = {"failed": f"{type(error).__name__}: {error}"}
+        self.store.put(race.name, asdict(race.stream), name, {**result, "fingerprint": race.fingerprint})
+        return "failed" not in result
+
+    def _warm_up(self) -> None:
+        if self.spark is not None:
+            return
+        self._say("", "starting Spark")
+        self.spark = open_session("tidewheel benchmarks")
+        for name in WARM_UP.contenders:
+            what = f"warm-up {name}: "
+            run(WARM_UP, catalogue()[name], self.work, self.spark, lambda step, what=what: self._say(what, step))
+
+    def _say(self, what: str, step: str) -> None:
+        spent = perf_counter() - self._start
+        place = f"[{self._done}/{self.profile.contenders()} {spent:4.0f} s]"
+        end = "" if sys.stderr.isatty() else "\n"
+        print(f"\r\033[K{place} {what}{step}" if not end else f"{place} {what}{step}", end=end, file=sys.stderr)
