@@ -18,6 +18,8 @@ from tidewheel.jobs.jars import jar_paths
 from tidewheel.jobs.object_store import object_store_settings
 
 MASTER_VARIABLE = "TIDEWHEEL_SPARK_MASTER"
+# JDBC sources are asked for intervals in the local time of the JVM, which elsewhere says one hour twice a year.
+_UTC = "-Duser.timezone=UTC"
 _SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -45,7 +47,9 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Errors only; spark.log.level would announce itself, and only after the first warnings.
-    "spark.driver.defaultJavaOptions": f'-Dlog4j2.configurationFile="{Path(__file__).with_name("log4j2.properties")}"',
+    "spark.driver.defaultJavaOptions": f'-Dlog4j2.configurationFile="{Path(__file__).with_name("log4j2.properties")}" '
+    f"{_UTC}",
+    "spark.executor.defaultJavaOptions": _UTC,
 }
 # Said by every JVM that Spark starts, and by no option to be silenced.
 _NO_NEWS = b"WARNING: Using incubator modules"

@@ -6,8 +6,6 @@ runs brings the same records.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -20,13 +18,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampNTZType
 
-from tidewheel.indexing.definition import RESERVED_COLUMNS, ArchiveFile, Source, SourceKind
+from tidewheel.indexing.definition import RESERVED_COLUMNS, ArchiveFile, SourceKind
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.slots import iso, moment, ranges_of
 from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.jobs.expressions import long, quoted, slot_of
-
-_ENVIRONMENT = re.compile(r"\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}")
+from tidewheel.jobs.source_reader import options_of, place_of, reader_of
 
 
 @dataclass(frozen=True)
@@ -68,32 +65,15 @@ def first_line(error: Exception) -> str:
     return lines[0][:500] if lines else type(error).__name__
 
 
-def options_of(source: Source) -> dict[str, str]:
-    """Reader options, with ${ENV:NAME} replaced from the environment."""
-
-    def resolved(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in os.environ:
-            raise InvalidInput(
-                f"the archive file refers to the environment variable {name}, which is not set",
-                f"set {name}, or correct [source.options]",
-            )
-        return os.environ[name]
-
-    return {key: _ENVIRONMENT.sub(resolved, str(value)) for key, value in source.options.items()}
-
-
 def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
     source, axis = file.source, file.axis
+    reader = reader_of(spark, source, options_of(source))
     frames, lineage = [], {}
     for slot in slots:
         path = path_for_slot(source.path, axis.start_us(slot), axis.end_us(slot), slot)
         found = _files_at(spark, path)
         lineage[slot] = tuple(found)
         if found:
-            reader = spark.read.format(source.format).options(**options_of(source))
-            if source.schema:
-                reader = reader.schema(source.schema)
             frames.append(reader.load(path).selectExpr("*", f"{long(slot)} as ins_slot"))
         elif source.missing == "fail":
             raise InvalidInput(
@@ -107,10 +87,8 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sc
 
 def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
     source, axis = file.source, file.axis
-    reader = spark.read.format(source.format).options(**options_of(source))
-    if source.schema:
-        reader = reader.schema(source.schema)
-    frame = reader.load(source.path) if source.path else reader.load()
+    options = options_of(source)
+    frame = reader_of(spark, source, options).load()
     if source.time_column not in frame.columns:
         raise InvalidInput(
             f"[source] time_column = {source.time_column!r} is not among the columns {', '.join(frame.columns)}",
@@ -122,7 +100,7 @@ def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int],
         wanted = wanted | ((at >= F.lit(moment(axis.start_us(first)))) & (at < F.lit(moment(axis.end_us(last)))))
     slot = slot_of(f"unix_micros(cast({quoted(source.time_column)} as timestamp))", axis)
     frame = frame.where(wanted).selectExpr("*", f"{slot} as ins_slot")
-    place = source.path or source.format
+    place = place_of(source, options)
     said = {s: (f"{place} {iso(axis.start_us(s))}/{iso(axis.end_us(s))}",) for s in slots}
     return Batch(frame, said)
 
@@ -169,7 +147,7 @@ def _files_at(spark: SparkSession, path: str) -> list[str]:
         if status.isDirectory():
             pending += list(system.listStatus(status.getPath()))
         else:
-            found.append(f"{status.getPath().toUri().getPath()} ({status.getLen()} bytes)")
+            found.append(f"{status.getPath().toString().removeprefix('file:')} ({status.getLen()} bytes)")
     return sorted(found)
 
 

@@ -59,7 +59,9 @@ class Postgres:
         command = ["psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", self.user, "-d", "postgres"]
         command += ["-v", "ON_ERROR_STOP=1", "-qAt", "-c", sql]
         surroundings = {**os.environ, "PGPASSWORD": self.password}
-        return subprocess.run(command, env=surroundings, capture_output=True, text=True, check=True).stdout
+        done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
 
 @contextmanager
@@ -115,7 +117,8 @@ def postgres(folder: Path) -> Iterator[Postgres]:
     settings += ["log_statement=all", "shared_buffers=32MB"]
     command = [*account, str(programs / "postgres"), "-D", str(data)]
     command += [part for setting in settings for part in ("-c", setting)]
-    with _running(command, {}, log, lambda: _listens(port)):
+    asked = [str(programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    with _running(command, {}, log, lambda: subprocess.run(asked, check=False).returncode == 0):
         yield Postgres(port, "tests", password, log)
 
 
@@ -198,8 +201,3 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,158 @@
+"""Sources in PostgreSQL, read by JDBC from a real server: the interval is asked for there, not filtered here."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.services import Postgres, postgres, require_jars
+from tidewheel.indexing.archive_file import parse_archive_file
+from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.errors import InvalidInput, NotInstalled
+from tidewheel.jobs.source import read_batch
+
+# 600 rows, 10 minutes apart, from midnight on; slot n of 2026 is its hour n.
+TABLE = """
+create table events (
+    id bigint primary key,
+    at timestamptz not null,
+    wall_time timestamp not null,
+    until timestamptz not null
+);
+insert into events
+select i, t, t at time zone 'UTC', t + interval '1 day'
+from (select i, '2026-01-01T00:00:00Z'::timestamptz + i * interval '10 minutes' as t from generate_series(0, 599) i) v;
+create index on events (at);
+"""
+ARCHIVE = """
+[archive]
+name = "events"
+path = "/nowhere/events"
+key = ["id"]
+expires_at = "until"
+[time]
+interval = "1h"
+max_lifetime = "7d"
+epoch = "2026-01-01T00:00:00Z"
+[source]
+format = "jdbc"
+time_column = "{time_column}"
+[source.options]
+url = "{url}"
+dbtable = "events"
+user = "{user}"
+password = "${{ENV:EVENTS_PASSWORD}}"
+{more}
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    require_jars("postgresql")
+    with postgres(tmp_path_factory.mktemp("postgres")) as running:
+        running.execute(TABLE)
+        yield running
+
+
+def archive_of(server: Postgres, time_column: str = "at", more: str = "") -> ArchiveFile:
+    text = ARCHIVE.format(time_column=time_column, url=server.jdbc_url, user=server.user, more=more)
+    return parse_archive_file(text, "events.toml")
+
+
+def ids_by_slot(spark: SparkSession, file: ArchiveFile, slots: list[int]) -> dict[int, list[int]]:
+    rows: dict[int, list[int]] = {}
+    for row in read_batch(spark, file, slots).frame.select("id", "ins_slot").collect():
+        rows.setdefault(row["ins_slot"], []).append(row["id"])
+    return {slot: sorted(ids) for slot, ids in rows.items()}
+
+
+def asked(server: Postgres) -> list[str]:
+    """The queries for rows that the server has seen."""
+    return re.findall(r"SELECT .* FROM events +WHERE \(.*", server.log.read_text())
+
+
+@pytest.mark.parametrize("time_column", ["at", "wall_time"])
+def test_the_server_is_asked_for_the_interval_alone(
+    server: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, time_column: str
+) -> None:
+    monkeypatch.setenv("EVENTS_PASSWORD", server.password)
+    before = len(asked(server))
+    found = ids_by_slot(spark, archive_of(server, time_column), [10, 11, 20])
+    assert found == {slot: list(range(6 * slot, 6 * slot + 6)) for slot in (10, 11, 20)}
+    (query,) = asked(server)[before:]
+    for moment in ("2026-01-01 10:00:00", "2026-01-01 12:00:00", "2026-01-01 20:00:00", "2026-01-01 21:00:00"):
+        assert f'"{time_column}" >= \'{moment}' in query or f'"{time_column}" < \'{moment}' in query
+
+
+def test_a_partitioned_read_is_several_queries(
+    server: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENTS_PASSWORD", server.password)
+    more = 'partitionColumn = "id"\nlowerBound = "0"\nupperBound = "600"\nnumPartitions = "3"'
+    before = len(asked(server))
+    assert ids_by_slot(spark, archive_of(server, more=more), [33]) == {33: list(range(198, 204))}
+    queries = asked(server)[before:]
+    assert len(queries) == 3
+    assert all("2026-01-02 09:00:00" in query and '"id"' in query for query in queries)
+
+
+def test_the_lineage_names_the_table_and_no_secret(
+    server: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENTS_PASSWORD", server.password)
+    batch = read_batch(spark, archive_of(server), [10])
+    assert batch.lineage[10] == ("jdbc events 2026-01-01T10:00:00Z/2026-01-01T11:00:00Z",)
+
+
+def test_a_wrong_password_is_refused_without_showing_it(
+    server: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENTS_PASSWORD", "another-secret")
+    with pytest.raises(InvalidInput, match="cannot be read") as refused:
+        read_batch(spark, archive_of(server), [10])
+    assert "another-secret" not in str(refused.value)
+
+
+def test_a_missing_driver_is_named_with_its_remedy(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIDEWHEEL_JARS", str(tmp_path))
+    monkeypatch.setenv("EVENTS_PASSWORD", "any")
+    with pytest.raises(NotInstalled, match="postgresql"):
+        read_batch(spark, archive_of(Postgres(1, "nobody", "", tmp_path)), [10])
+
+
+HOUR_THAT_COMES_TWICE = """
+import sys
+from tidewheel.indexing.archive_file import parse_archive_file
+from tidewheel.jobs.session import open_session
+from tidewheel.jobs.source import read_batch
+file = parse_archive_file(sys.stdin.read(), "events.toml")
+for name in sys.argv[1:]:
+    slot = int(name)
+    print("slot", slot, sorted(row["id"] for row in read_batch(open_session(), file, [slot]).frame.collect()))
+"""
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("time_column", ["at", "wall_time"])
+def test_the_time_zone_of_the_machine_does_not_matter(server: Postgres, time_column: str) -> None:
+    # 05:30Z and 06:30Z are both 01:30 on that morning in New York.
+    server.execute(
+        "insert into events select n, t, t at time zone 'UTC', t from (values"
+        " (1001, '2026-11-01T05:30:00Z'::timestamptz), (1002, '2026-11-01T06:30:00Z'::timestamptz)) as v (n, t)"
+        " on conflict do nothing"
+    )
+    text = ARCHIVE.format(time_column=time_column, url=server.jdbc_url, user=server.user, more="")
+    surroundings: dict[str, Any] = {**os.environ, "TZ": "America/New_York", "EVENTS_PASSWORD": server.password}
+    command = [sys.executable, "-c", HOUR_THAT_COMES_TWICE, "7301", "7302"]
+    done = subprocess.run(command, input=text, env=surroundings, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["slot 7301 [1001]", "slot 7302 [1002]"], done.stderr
