@@ -15,16 +15,19 @@ import os
 import secrets
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from tidewheel.dags.pools import pools_document
+from tidewheel.dags.sqlite_savepoints import LOCAL_SETTINGS
 
 LOG = logging.getLogger(__name__)
 # In this order: the scheduler's first tasks fail if the server they report to does not answer yet.
@@ -54,6 +57,10 @@ class EmbeddedAirflow:
         return f"http://localhost:{self.port}"
 
     @property
+    def database(self) -> Path:
+        return self.home / "airflow.db"
+
+    @property
     def environment(self) -> dict[str, str]:
         """The environment of every process; it is all the configuration there is."""
         bundles = [
@@ -62,7 +69,8 @@ class EmbeddedAirflow:
         ]
         ours = {
             "AIRFLOW_HOME": str(self.home),
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home}/airflow.db",
+            # SQLite has one writer at a time; five seconds, its default, are short on a busy machine.
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.database}?timeout=60",
             "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(bundles),
             "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_STORAGE_PATH": str(self.home / "bundles"),
             "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
@@ -92,7 +100,12 @@ class EmbeddedAirflow:
         if not self._password_file.exists():
             self._password_file.touch(mode=0o600)
             self._password_file.write_text(json.dumps({_USER: secrets.token_urlsafe(12)}), encoding="utf-8")
+        (self.home / "config").mkdir(exist_ok=True)
+        (self.home / "config" / "airflow_local_settings.py").write_text(LOCAL_SETTINGS, encoding="utf-8")
         self.airflow("db", "migrate")
+        with closing(sqlite3.connect(self.database)) as connection:
+            # Kept by the file: readers and the writer no longer wait for each other.
+            connection.execute("pragma journal_mode=wal")
         pools = pools_document(self.archives)
         if pools:
             path = self.home / "pools.json"

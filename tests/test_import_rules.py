@@ -45,7 +45,7 @@ RULES = {
     # Airflow parses these files every few seconds: what is heavy waits inside the tasks.
     "dags": Rule(
         _names("tidewheel.dags tidewheel.indexing airflow"),
-        inside=_names("tidewheel tidewheel.jobs tidewheel.storage tidewheel.sql rich"),
+        inside=_names("tidewheel tidewheel.jobs tidewheel.storage tidewheel.sql rich sqlalchemy"),
     ),
     # The faces: `tidewheel --help` and `import tidewheel` stay instant.
     "tidewheel": Rule(

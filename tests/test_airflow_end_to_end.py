@@ -1,0 +1,179 @@
+"""A real Airflow (api-server, scheduler, dag-processor on SQLite) keeps a real archive through all that happens.
+
+    the schedule     catches up three hourly runs, three slots each
+    a backfill       goes a run further back, newest first, and over one that the schedule has done already and
+                     whose data has been corrected meanwhile, while the schedule still runs
+    a SIGKILL        ends the Spark of one running update
+
+At the end every cell equals the oracle and the audit is clean.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.support.toml_archives import TomlArchive
+from tidewheel.dags.embedded import EmbeddedAirflow
+
+# Machines that run tests are busy: a generous end for what takes a minute and a half on an idle one.
+WAIT_S = 900
+HOUR = timedelta(hours=1)
+SLOTS_PER_RUN = 3
+
+
+@pytest.fixture
+def now() -> datetime:
+    return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+
+
+@pytest.fixture
+def tide(tmp_path: Path, now: datetime) -> TomlArchive:
+    """Batches from six hours ago into the next hours; the schedule starts three hours ago."""
+    archive = TomlArchive(tmp_path)
+    archive.write_file(f"start = {now - 3 * HOUR:%Y-%m-%dT%H:%M:%SZ}")
+    first = slot_at(archive, now - 6 * HOUR)
+    archive.write_batches(range(first, first + 9 * SLOTS_PER_RUN))
+    return archive
+
+
+@pytest.fixture
+def airflow(tide: TomlArchive, tmp_path: Path) -> Iterator[EmbeddedAirflow]:
+    settings = {
+        "AIRFLOW__CORE__DEFAULT_TASK_RETRY_DELAY": "1",
+        # Two cores for two updates, each with a small Spark.
+        "TIDEWHEEL_SPARK_MASTER": "local[1]",
+        "SPARK_DRIVER_MEMORY": "700m",
+    }
+    stack = EmbeddedAirflow(tmp_path / "airflow", [tide.path.parent], port=free_port(), settings=settings)
+    stack.prepare()
+    try:
+        stack.start()
+        yield stack
+    finally:
+        stack.stop()
+
+
+def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArchive, now: datetime) -> None:
+    page = Page(airflow)
+    corrected, backfill_from = now - 3 * HOUR, now - 4 * HOUR
+    wait(airflow, "the first scheduled run", lambda: page.states().get(corrected) == "success")
+    slot = slot_at(tide, corrected)
+    tide.write_batches(range(slot, slot + SLOTS_PER_RUN), edition=1)
+    airflow.airflow(
+        "backfill", "create", "--dag-id", "tide", "--from-date", backfill_from.isoformat(),
+        "--to-date", corrected.isoformat(), "--reprocess-behavior", "completed", "--run-backwards",
+        "--max-active-runs", "2",
+    )  # fmt: skip
+    wait(airflow, "a Spark to kill", lambda: kill_one_spark(airflow.pids["scheduler"]))
+    wait(airflow, "all runs", lambda: len(page.states()) >= 4 and set(page.states().values()) == {"success"})
+
+    applied = tide.applied()
+    first = slot_at(tide, backfill_from)
+    assert applied[: 4 * SLOTS_PER_RUN] == list(range(first, first + 4 * SLOTS_PER_RUN))
+    editions = dict.fromkeys(range(slot, slot + SLOTS_PER_RUN), 1)
+    assert tide.content() == tide.expected(applied, editions)
+    assert tide.open().audit().clean
+    # One more for the run that came again, and one more for the Spark that was killed.
+    assert sum(page.tries()) == len(page.states()) + 2
+    receipt = page.asset_events()[0]["extra"]
+    assert (receipt["operation"], receipt["slots"]) == ("update", SLOTS_PER_RUN)
+    assert page.import_errors() == []
+
+
+class Page:
+    """What Airflow knows: by its API, and what the API does not tell from its database."""
+
+    def __init__(self, airflow: EmbeddedAirflow) -> None:
+        self._airflow = airflow
+        user, password = airflow.login
+        self._token = self._call("/auth/token", {"username": user, "password": password})["access_token"]
+
+    def states(self) -> dict[datetime, str]:
+        """The states of the archive's runs, by the start of their interval."""
+        return {datetime.fromisoformat(at).astimezone(UTC): state for at, state in self._runs()}
+
+    def tries(self) -> list[int]:
+        query = "select try_number from task_instance where dag_id = 'tide' and task_id = 'update'"
+        return [row[0] for row in self._rows(query)]
+
+    def asset_events(self) -> list[dict[str, Any]]:
+        return list(self._call("/api/v2/assets/events")["asset_events"])
+
+    def import_errors(self) -> list[dict[str, Any]]:
+        return list(self._call("/api/v2/importErrors")["import_errors"])
+
+    def _runs(self) -> list[tuple[str, str]]:
+        return [(f"{at}+00:00", state) for at, state in self._rows(
+            "select data_interval_start, state from dag_run where dag_id = 'tide'"
+        )]  # fmt: skip
+
+    def _rows(self, query: str) -> list[Any]:
+        connection = sqlite3.connect(f"file:{self._airflow.database}?mode=ro", uri=True, timeout=30)
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+
+    def _call(self, path: str, content: dict[str, Any] | None = None) -> Any:
+        headers = {"Content-Type": "application/json"}
+        if content is None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        data = None if content is None else json.dumps(content).encode()
+        with urlopen(Request(self._airflow.url + path, data, headers), timeout=60) as answer:
+            return json.load(answer)
+
+
+def slot_at(archive: TomlArchive, at: datetime) -> int:
+    return archive.axis.slot_of(int(at.timestamp()) * 1_000_000)
+
+
+def wait(airflow: EmbeddedAirflow, what: str, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        airflow.check()
+        assert time.monotonic() < deadline, f"waited {WAIT_S} s for {what}; see {airflow.home}/logs"
+        time.sleep(0.3)
+
+
+def kill_one_spark(ancestor: int) -> bool:
+    """End the Java process of a running update at once; False if none runs now."""
+    for pid, command in processes_below(ancestor).items():
+        if "java" in command and "SparkSubmit" in command:
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
+
+
+def processes_below(ancestor: int) -> dict[int, str]:
+    """The command lines of a process's descendants."""
+    parents, commands = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+                commands[int(entry.name)] = (entry / "cmdline").read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+    found = {ancestor}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return {pid: commands[pid] for pid in found - {ancestor}}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
