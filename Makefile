@@ -19,7 +19,7 @@ $(READY):
 	@rm -f .venv/.ready-* && touch $@
 
 .PHONY: demo
-demo: setup ## Build a small archive, update it, probe it
+demo: setup ## Watch a stream archive being fed, turned, probed, corrected and audited; leaves it in data/
 	$(BIN)/tidewheel demo
 
 .PHONY: airflow
@@ -50,8 +50,16 @@ test-nightly: setup ## The tests that take minutes
 	$(BIN)/pytest -q -m nightly
 
 .PHONY: bench-quick
-bench-quick: setup ## The benchmarks at their smallest size
-	$(BIN)/python -m benchmarks quick
+bench-quick: setup ## The benchmarks in five minutes (what is measured already is kept; ARGS=--fresh measures anew)
+	$(BIN)/python -m benchmarks quick $(ARGS)
+
+.PHONY: bench
+bench: setup ## Every contender and rival, with 1 GB live, in three quarters of an hour
+	$(BIN)/python -m benchmarks standard $(ARGS)
+
+.PHONY: bench-full
+bench-full: setup ## The thesis's sizes, 500 MB and 5 GB; hours, and 60 GB of disk
+	$(BIN)/python -m benchmarks full $(ARGS)
 
 .PHONY: docs
 docs: setup ## Write docs/cli.md anew from the commands themselves

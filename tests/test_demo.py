@@ -31,7 +31,7 @@ def _run(place: Path, *more: str) -> Result:
 def test_the_demonstration_runs_and_starts_afresh(place: Path, spark: object) -> None:
     first = _run(place)
     assert first.exit_code == 0, first.output
-    for words in ("tidewheel update netflow", "dropped unread", "clean: ", "layout 0: 1×4", "Try next"):
+    for words in ("tidewheel update netflow", " turned, ", "clean: ", "layout 0: 1×4", "Try next"):
         assert words in first.stdout
     again = _run(place, "--json")
     assert again.exit_code == 0, again.output

@@ -7,6 +7,7 @@ caller by the exit code of its kind (see `tidewheel.indexing.errors`).
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
 import traceback
@@ -29,6 +30,7 @@ class Program(click.Group):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         given = list(sys.argv[1:] if args is None else args)
         output = Output(as_json="--json" in given, debug="--debug" in given)
+        _quiet_bridge(output.debug)
         sys.exit(self._run(given, output, {**extra, "standalone_mode": False, "obj": output}))
 
     def _run(self, given: list[str], output: Output, extra: dict[str, Any]) -> int:
@@ -51,6 +53,14 @@ class Program(click.Group):
             if output.debug:
                 traceback.print_exc()
             return output.unexpected(error)
+
+
+def _quiet_bridge(debug: bool) -> None:
+    """Keep the traceback that py4j logs when Spark is interrupted off the terminal; the error itself is raised."""
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.addFilter(lambda record: debug or "py4j" not in record.pathname)
+    logging.basicConfig(handlers=[handler])
 
 
 def _nobody_reads() -> int:

@@ -104,8 +104,9 @@ def _update(stage: Stage, archive: Archive, script: Script) -> None:
     spans = len(script.slots) / archive.axis.span(archive.job.require_file().max_lifetime_us)
     stage.chapter(f"Updates of {spans:.1f} spans, each one commit", f"update {{}} --slot {name}")
     stage.say(
-        "Time runs through the columns: a column is rewritten when records in it expire, and what has\n"
-        f"expired as a whole is dropped unread. The slot {slot_name(archive.axis, script.skipped)} is left out for now."
+        "A batch is appended to the columns in which its records will expire. When time reaches a column, it turns:\n"
+        "it is rewritten without what has expired, or dropped unread where all has. The slot "
+        f"{slot_name(archive.axis, script.skipped)} is left out for now."
     )
     with stage.turning(archive) as show:
         for batch in script.batches():

@@ -163,13 +163,17 @@ def grid(archive: Archive, outcome: Outcome | None) -> HeatMap:
 
 
 def _line(outcome: Outcome, axis: TimeAxis, took_s: float) -> Text:
-    receipt, slots = outcome.receipt, outcome.plan.slots
+    """One commit: what came in, which columns turned, what was dropped without being read."""
+    receipt = outcome.receipt
     assert receipt is not None
-    return Text(
-        f"{slots_name(axis, slots)}: {count(sum(one.stored for one in receipt.slots))} stored, "
-        f"{counted(receipt.files_dropped, 'file')} dropped unread, {count(receipt.rows_rewritten)} rewritten, "
-        f"{len(receipt.subindices_touched)} sub-indices touched, {seconds(took_s)}"
-    )
+    parts = [f"{slots_name(axis, outcome.plan.slots)}: {count(sum(one.stored for one in receipt.slots))} stored"]
+    columns = sorted({change.file.e for change in outcome.plan.rewritten})
+    if columns:
+        names = " ".join(f"e{column}" for column in columns)
+        parts.append(f"{names} turned, {count(receipt.rows_rewritten)} rewritten")
+    if receipt.files_dropped:
+        parts.append(f"{counted(receipt.files_dropped, 'file')} dropped unread")
+    return Text("; ".join([*parts, seconds(took_s)]))
 
 
 def _summary(updates: list[Outcome]) -> str:
