@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.layouts import MEBIBYTE
 from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.state import FileFact, SubIndex
 from tidewheel.jobs.commit import NewFile
@@ -29,6 +30,10 @@ from tidewheel.storage.location import Location
 
 # Small row groups, sorted by key: a probe reads one of them, not megabytes around it.
 ROWS_PER_GROUP = 10_000
+# Of wide records even fewer: a probe decompresses the pages of every row group that has its key.
+GROUP_BYTES = 2 * MEBIBYTE
+# Up to here one task is quicker than a shuffle for two.
+ONE_TASK_BYTES_MAX = 8 * MEBIBYTE
 # What a file's cells are counted from.
 CELL_COLUMNS = ["ins_slot", "exp_slot", "row_hash"]
 # Beyond so many, a literal map in the plan costs more than uneven tasks.
@@ -74,6 +79,7 @@ def write_frame(
     options = {
         "compression": "zstd",
         "parquet.block.row.count.limit": str(ROWS_PER_GROUP),
+        "parquet.block.size": str(GROUP_BYTES),
         f"parquet.bloom.filter.enabled#{definition.key[0]}": "true",
         f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(ROWS_PER_GROUP),
         "maxRecordsPerFile": str(rows_per_file),
@@ -91,7 +97,7 @@ def _spread(frame: DataFrame, order: Sequence[str], sizes: Mapping[SubIndex, int
     if any(size > 2 * target_bytes for size in sizes.values()):
         tasks = max(cores, sum(size // target_bytes + 1 for size in sizes.values()))
         return frame.repartitionByRange(tasks, *order)
-    if cores == 1:
+    if cores == 1 or 0 < sum(sizes.values()) <= ONE_TASK_BYTES_MAX:
         return frame.coalesce(1)
     number = "(layout * 1099511627776L + g * 1048576L + e)"
     task = f"pmod({number}, {cores})"
