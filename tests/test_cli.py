@@ -104,6 +104,13 @@ def test_the_reference_page_is_current() -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == cli_reference(), "run: make docs"
 
 
+def test_a_backfill_that_stops_says_how_to_go_on(answers: dict[str, Result], workshop: Path) -> None:
+    answer = run("backfill netflow --from 2026-11-18T05:20Z --to 2026-11-18T05:40Z --each 2")
+    assert answer.exit_code == 2
+    assert "2 of 4 slots were brought in and stay" in answer.stderr
+    assert "go on with --from 2026-11-18T05:30:00Z --to 2026-11-18T05:40:00Z" in answer.stderr
+
+
 # What goes wrong.
 
 

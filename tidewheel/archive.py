@@ -115,6 +115,12 @@ class Archive:
         """A DuckDB connection of your own with the view `live` and the macros probe and probe_range."""
         return self.reader.connect(as_of_us=_optional_us(as_of))
 
+    def published_view(self, dialect: str = "duckdb") -> str:
+        """A view of the live records for people who read the table directly: duckdb, duckdb_delta or spark."""
+        from tidewheel.sql.views import published_view
+
+        return published_view(self.snapshot(), dialect)
+
     # Writing: each is one commit, of Spark's work.
 
     def create(self, example: Moment | None = None) -> Snapshot:

@@ -42,7 +42,9 @@ class Output:
             click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
             return
         for view in views:
-            self.terminal.print(view())
+            shown = view()
+            # Plain text goes out line by line as it is, so that it can be copied.
+            self.terminal.print(shown, soft_wrap=isinstance(shown, str))
 
     def notice(self, text: str) -> None:
         """Something to know that is not the answer."""

@@ -51,9 +51,12 @@ def migrate(output: Output, archive: str, run_both: bool, dry_run: bool, **layou
     """  # fmt: skip
     given = {name: value for name, value in layout.items() if value is not None}
     with opened(output, archive, "starting Spark") as opened_archive:
-        generation = _changed(opened_archive.snapshot().definition.current, given) if given else None
+        generation = _changed(opened_archive.snapshot().definition.current, dict(given)) if given else None
         outcome = opened_archive.migrate(generation, rebuild=not run_both, dry_run=dry_run)
     _show(output, opened_archive, outcome)
+    if given and not dry_run and opened_archive.file is not None:
+        lines = ", ".join(f"{name} = {value}" for name, value in given.items())
+        output.notice(f"now change [layout] in the archive file as well: {lines}")
 
 
 @command
@@ -110,8 +113,12 @@ def undo(output: Output, archive: str, version: int | None, dry_run: bool, yes: 
         back = "the version before the last" if version is None else f"version {version}"
         output.confirm(f"Take archive {archive} back to {back}?", yes)
     with opened(output, archive, "going back") as opened_archive:
-        outcome = opened_archive.undo(version, dry_run=dry_run)
-    _show(output, opened_archive, outcome)
+        undone = opened_archive.undo(version, dry_run=dry_run)
+
+    from tidewheel.views.outcomes import outcome_document, undone_view
+
+    document = {**outcome_document(undone), "to_version": undone.to_version, "files_restored": len(undone.restored)}
+    output.show(document, lambda: undone_view(undone, opened_archive.axis))
 
 
 @command

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FORMATS = ("table", "csv", "json", "parquet", "arrow")
+_DIALECTS = ("duckdb", "duckdb_delta", "spark")
 EXPLAIN = click.option("--explain", is_flag=True, help="Tell what is opened and why, instead of the rows.")
 
 
@@ -95,11 +96,19 @@ def scan(
 
 @command
 @ARCHIVE
-@click.argument("query")
+@click.argument("query", required=False)
+@click.option(
+    "--view",
+    "dialect",
+    type=click.Choice(_DIALECTS),
+    help="Print a view over the live records for people who read the table with their own tools.",
+)
 @AS_OF
 @EXPLAIN
 @_rows_options
-def sql(output: Output, archive: str, query: str, as_of: str | None, explain: bool, **how: Any) -> None:
+def sql(
+    output: Output, archive: str, query: str | None, dialect: str | None, as_of: str | None, explain: bool, **how: Any
+) -> None:
     """Answer one SELECT over the view live, which holds the live records.
 
     The query can read nothing but this archive. Beside the columns of the source, live has ins_slot, exp_slot
@@ -108,10 +117,17 @@ def sql(output: Output, archive: str, query: str, as_of: str | None, explain: bo
     \b
     Examples:
       tidewheel sql netflow "select plan, count(*) as flows, sum(bytes) as bytes from live group by plan"
-    """
+      tidewheel sql netflow --view duckdb
+    """  # fmt: skip
     from tidewheel.sql.questions import Query
 
+    if (query is None) == (dialect is None):
+        raise InvalidInput("one query or one view is needed", "give a SELECT in quotes, or --view")
     with opened(output, archive, "asking") as opened_archive:
+        if query is None:
+            statement = opened_archive.published_view(dialect or "")
+            output.show({"view": statement}, statement.rstrip)
+            return
         _ask(output, opened_archive, Query(query), None, as_of, explain, **how)
 
 

@@ -95,8 +95,8 @@ def backfill(
 ) -> None:  # fmt: skip
     """Update many slots, some in each commit, so that it can be stopped and resumed.
 
-    Slots that were applied before are replaced; with --missing they are left out, and that resumes a
-    backfill that was stopped.
+    Slots that were applied before are replaced; with --missing they are left out. What is committed stays
+    when it is stopped, and the message says how to go on.
 
     \b
     Examples:
@@ -119,8 +119,9 @@ def backfill(
             opened_archive.backfill(
                 start, end, missing=missing, each=each, newest_first=newest_first, on_commit=committed, **confirmed
             )
-        except TidewheelError as error:
-            raise _stopped(error, outcomes, slots) from error
+        except (TidewheelError, KeyboardInterrupt):
+            output.notice(_way_on(opened_archive, outcomes, slots, missing=missing))
+            raise
     _show_backfill(output, opened_archive, outcomes)
 
 
@@ -160,12 +161,14 @@ def _next_slot(archive: Archive) -> str:
     return "" if watermark is None else f"; the next one is --slot {archive.axis.name(watermark + 1)}"
 
 
-def _stopped(error: TidewheelError, outcomes: list[Outcome], slots: Sequence[int]) -> TidewheelError:
-    """The same error, with what was done before it and how to go on."""
-    done = sum(len(outcome.plan.slots) for outcome in outcomes)
-    error.message = f"{error.message}\n  {done} of {len(slots)} slots were brought in before; they stay"
-    error.remedy = f"{error.remedy}; then go on with the same command and --missing"
-    return error
+def _way_on(archive: Archive, outcomes: list[Outcome], slots: Sequence[int], *, missing: bool) -> str:
+    """How far a backfill came, and how to do the rest."""
+    rest = set(slots).difference(slot for outcome in outcomes for slot in outcome.plan.slots)
+    done = f"{len(slots) - len(rest)} of {len(slots)} slots were brought in and stay"
+    if missing or not rest:
+        return f"{done}; the same command goes on from there"
+    first, after = archive.axis.name(min(rest)), archive.axis.name(max(rest) + 1)
+    return f"{done}; go on with --from {first} --to {after}"
 
 
 def _show(output: Output, archive: Archive, outcome: Outcome) -> None:

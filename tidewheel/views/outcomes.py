@@ -12,11 +12,12 @@ from rich.text import Text
 from tidewheel.indexing.plan import FileChange, Plan
 from tidewheel.indexing.receipts import Receipt, SlotReceipt
 from tidewheel.indexing.slots import TimeAxis, iso
-from tidewheel.views.figures import count, seconds, size, slot_name, slots_name
+from tidewheel.views.figures import count, counted, seconds, size, slot_name, slots_name
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
     from tidewheel.jobs.attempt import Outcome
+    from tidewheel.jobs.undo import Undone
 
 _SLOTS_SHOWN = 12
 
@@ -32,6 +33,16 @@ def outcome_view(outcome: Outcome, axis: TimeAxis) -> RenderableType:
     if outcome.receipt is None:
         return plan_view(outcome.plan, axis)
     return receipt_view(outcome.version, outcome.receipt, axis)
+
+
+def undone_view(undone: Undone, axis: TimeAxis) -> RenderableType:
+    """An undo: what comes back, and the receipt or the plan of it."""
+    back = sum(file.bytes for file in undone.restored)
+    files = counted(len(undone.restored), "file")
+    would = "would come" if undone.receipt is None else "came"
+    return Group(
+        f"back to version {undone.to_version}: {files} of {size(back)} {would} back", outcome_view(undone, axis)
+    )
 
 
 def receipt_view(version: int | None, receipt: Receipt, axis: TimeAxis) -> RenderableType:
