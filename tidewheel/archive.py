@@ -13,6 +13,7 @@ never starts Spark. Moments are ISO text with a zone, dates (midnight UTC), or d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -222,7 +223,8 @@ class Archive:
         """Watermark, lag, missing slots, the grid of sub-indices, and when bytes that expire now are gone."""
         from tidewheel.jobs.status import status
 
-        return status(self.job)
+        # Without the file: an archive can be looked at while its file still says something else than the table.
+        return status(replace(self.job, file=None))
 
     def audit(self, *, deep: bool = True) -> AuditReport:
         """Compare what the ledger says is alive with what is in the files, cell by cell; with `deep`, row by row."""

@@ -98,7 +98,14 @@ def forget(
 
 @command
 @ARCHIVE
-@click.option("--to", "version", type=int, metavar="VERSION", help="The version to go back to.  [default: one back]")
+@click.option(
+    "--to",
+    "--to-version",
+    "version",
+    type=int,
+    metavar="VERSION",
+    help="The version to go back to.  [default: one back]",
+)
 @DRY_RUN
 @YES
 def undo(output: Output, archive: str, version: int | None, dry_run: bool, yes: bool) -> None:

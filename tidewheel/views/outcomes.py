@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tidewheel.indexing.plan import FileChange, Plan
-from tidewheel.indexing.receipts import Receipt, SlotReceipt
+from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt
 from tidewheel.indexing.slots import TimeAxis, iso
+from tidewheel.views.definitions import generation_text
 from tidewheel.views.figures import count, counted, seconds, size, slot_name, slots_name
 from tidewheel.views.tables import plain_table
 
@@ -67,11 +68,12 @@ def receipt_view(version: int | None, receipt: Receipt, axis: TimeAxis) -> Rende
 
 def plan_view(plan: Plan, axis: TimeAxis) -> RenderableType:
     """A plan, with the reasons; nothing of it has been done."""
-    title = Text.assemble(
-        ("plan", "bold"),
-        f" of {plan.operation.value}, {slots_name(axis, plan.slots)}: nothing was changed\n",
-        f"watermark {slot_name(axis, plan.watermark_before)} -> {slot_name(axis, plan.watermark)}",
-    )
+    slots = f", {slots_name(axis, plan.slots)}" if plan.slots else ""
+    before, after = slot_name(axis, plan.watermark_before), slot_name(axis, plan.watermark)
+    moves = f"watermark {before}, as it is" if before == after else f"watermark {before} -> {after}"
+    title = Text.assemble((f"plan of {plan.operation.value}", "bold"), f"{slots}: nothing was changed\n{moves}")
+    if plan.operation is Operation.MIGRATE:
+        title.append(f"\nlayout {plan.generation.number} takes new batches: {generation_text(plan.generation)}")
     if not plan.dropped and not plan.rewritten:
         return Group(title, "no file that is stored would change")
     table = plain_table("sub-index", "files", "rows", "bytes", "what", "why", left=(0, 4, 5))
