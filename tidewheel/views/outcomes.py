@@ -11,9 +11,9 @@ from rich.text import Text
 
 from tidewheel.indexing.plan import FileChange, Plan
 from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt
-from tidewheel.indexing.slots import TimeAxis, iso
+from tidewheel.indexing.slots import TimeAxis
 from tidewheel.views.definitions import generation_text
-from tidewheel.views.figures import count, counted, seconds, size, slot_name, slots_name
+from tidewheel.views.figures import count, counted, seconds, short_iso, size, slot_name, slots_name
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
@@ -106,22 +106,29 @@ def backfill_view(outcomes: Sequence[Outcome], axis: TimeAxis) -> RenderableType
 
 def history_view(receipts: Iterable[tuple[int, Receipt]], axis: TimeAxis) -> RenderableType:
     """One line for each version."""
-    table = plain_table(
-        "version", "committed", "operation", "slots", "watermark", "stored", "files", "bytes", left=(1, 2, 3, 4)
-    )
+    table = plain_table("version", "committed", "what", "stored", "files", "bytes", left=(1, 2))
     for version, receipt in receipts:
-        slots = tuple(one.slot for one in receipt.slots)
         table.add_row(
             str(version),
-            _second(receipt.committed_us),
-            receipt.operation.value,
-            slots_name(axis, slots) if slots else "",
-            slot_name(axis, receipt.watermark),
-            count(sum(one.stored for one in receipt.slots)) if slots else "",
+            short_iso(receipt.committed_us - receipt.committed_us % 60_000_000),
+            _deed(receipt, axis),
+            count(sum(one.stored for one in receipt.slots)) if receipt.slots else "",
             f"+{receipt.files_added} -{receipt.files_removed}",
             f"+{size(receipt.bytes_added)} -{size(receipt.bytes_removed)}",
         )
     return table
+
+
+def _deed(receipt: Receipt, axis: TimeAxis) -> str:
+    """What a version did, in a few words."""
+    name, slots = receipt.operation.value, receipt.slots
+    if len(slots) > 1:
+        return f"{name} of {len(slots)} slots from {slot_name(axis, slots[0].slot)}"
+    if slots:
+        return f"{name} of {slot_name(axis, slots[0].slot)}"
+    if receipt.operation is Operation.EXPIRE:
+        return f"{name} through {slot_name(axis, receipt.watermark)}"
+    return f"{name} to layout {receipt.generation}" if receipt.operation is Operation.MIGRATE else name
 
 
 def _slots_table(slots: Sequence[SlotReceipt], axis: TimeAxis) -> Table:
@@ -169,7 +176,3 @@ def _grouped(changes: Iterable[FileChange]) -> dict[tuple[tuple[int, int, int], 
 def _subindex(subindex: tuple[int, int, int]) -> str:
     generation, g, e = subindex
     return f"g{g} e{e}" if generation == 0 else f"layout {generation} g{g} e{e}"
-
-
-def _second(moment_us: int) -> str:
-    return iso(moment_us - moment_us % 1_000_000)
