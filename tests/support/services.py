@@ -7,9 +7,7 @@ variable TIDEWHEEL_REQUIRE_SERVICES is set, as in `make test-cluster`, it is a f
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
@@ -21,12 +19,21 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
+from scripts.native_services import (
+    Missing,
+    free_port,
+    postgres_command,
+    postgres_folder,
+    postgres_ready,
+    start,
+    stop,
+    versitygw,
+)
 from tidewheel.indexing.errors import NotInstalled
 from tidewheel.jobs.jars import require
 
-VERSITYGW = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 REQUIRED_VARIABLE = "TIDEWHEEL_REQUIRE_SERVICES"
-START_MAX_S = 30.0
+START_MAX_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -67,111 +74,58 @@ class Postgres:
 @contextmanager
 def object_store(folder: Path) -> Iterator[ObjectStore]:
     """An S3 server over a folder; `environment` is what every client of it needs, and nothing is set here."""
-    program = versitygw()
-    data = folder / "objects"
+    with available():
+        program = versitygw()
+    data, port = folder / "objects", free_port()
     data.mkdir(parents=True)
-    port = free_port()
-    keys = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "only-for-tests"}
+    key, secret = "tests", "only-for-tests"
     endpoint = f"http://127.0.0.1:{port}"
-    environment = {**keys, "AWS_ENDPOINT_URL": endpoint, "AWS_REGION": "us-east-1"}
-    server = {"ROOT_ACCESS_KEY_ID": keys["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_ACCESS_KEY": keys["AWS_SECRET_ACCESS_KEY"]}
-    command = [program, "--port", f"127.0.0.1:{port}", "--quiet", "--health", "/health", "posix", str(data)]
+    command = [str(program), "--port", f"127.0.0.1:{port}", "--quiet", "--health", "/health", "posix", str(data)]
+    server = {"ROOT_ACCESS_KEY_ID": key, "ROOT_SECRET_ACCESS_KEY": secret}
     with _running(command, server, folder / "versitygw.log", lambda: _answers(f"{endpoint}/health")):
-        store = fs.S3FileSystem(
-            access_key=keys["AWS_ACCESS_KEY_ID"],
-            secret_key=keys["AWS_SECRET_ACCESS_KEY"],
-            endpoint_override=f"127.0.0.1:{port}",
-            scheme="http",
+        client = fs.S3FileSystem(
+            access_key=key,
+            secret_key=secret,
+            endpoint_override=endpoint,
             region="us-east-1",
             allow_bucket_creation=True,
         )
-        store.create_dir("archives")
-        yield ObjectStore(endpoint, "archives", environment)
+        client.create_dir("archives")
+        access = {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
+        yield ObjectStore(endpoint, "archives", {**access, "AWS_ENDPOINT_URL": endpoint, "AWS_REGION": "us-east-1"})
 
 
 @contextmanager
 def postgres(folder: Path) -> Iterator[Postgres]:
-    """A PostgreSQL in a folder, with password authentication and every statement in its log."""
-    programs = _postgres_programs()
-    password = "only-for-tests"
-    port = free_port()
-    folder.mkdir(parents=True, exist_ok=True)
-    secret = folder / "password"
-    secret.write_text(password)
-    # The server refuses to run as root, and pytest's folders are closed to others.
-    account = _postgres_account(folder, secret)
-    data, log = folder / "data", folder / "postgres.log"
-    initialise = [
-        str(programs / "initdb"),
-        "-D",
-        str(data),
-        "-U",
-        "tests",
-        "--pwfile",
-        str(secret),
-        "-A",
-        "scram-sha-256",
-    ]
-    subprocess.run([*account, *initialise, "--no-sync"], check=True, capture_output=True, cwd="/")
-    settings = ["listen_addresses=127.0.0.1", f"port={port}", f"unix_socket_directories={folder}", "fsync=off"]
-    settings += ["log_statement=all", "shared_buffers=32MB"]
-    command = [*account, str(programs / "postgres"), "-D", str(data)]
-    command += [part for setting in settings for part in ("-c", setting)]
-    asked = [str(programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
-    with _running(command, {}, log, lambda: subprocess.run(asked, check=False).returncode == 0):
-        yield Postgres(port, "tests", password, log)
-
-
-def versitygw() -> str:
-    """The S3 server's program, from the PATH or from where scripts/cluster builds it."""
-    cached = cache_dir() / "bin" / "versitygw"
-    found = shutil.which("versitygw") or (str(cached) if cached.is_file() else None)
-    return found or unavailable("the S3 server versitygw is not here", f"GOBIN={cached.parent} go install {VERSITYGW}")
+    """A PostgreSQL with password authentication and every statement in its log."""
+    password, port = "only-for-tests", free_port()
+    place = postgres_folder(folder)
+    more = ["fsync=off", "log_statement=all", "shared_buffers=32MB"]
+    with available():
+        command = postgres_command(place, port, user="tests", password=password, more=more)
+    try:
+        log = folder / "postgres.log"
+        with _running(command, {}, log, lambda: postgres_ready(port)):
+            yield Postgres(port, "tests", password, log)
+    finally:
+        shutil.rmtree(place / "data")
 
 
 def require_jars(name: str) -> None:
     """Skip unless the jars of a set were fetched."""
-    try:
+    with available():
         require(name)
-    except NotInstalled as missing:
-        unavailable(missing.message, missing.remedy)
 
 
-def cache_dir() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tidewheel"
-
-
-def unavailable(what: str, remedy: str) -> str:
-    """Skip, or fail where the services are required."""
-    message = f"{what}; to have it: {remedy}"
-    if os.environ.get(REQUIRED_VARIABLE):
-        pytest.fail(message, pytrace=False)
-    pytest.skip(message)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _postgres_programs() -> Path:
-    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
-    found = str(versions[-1]) if versions else shutil.which("initdb")
-    return Path(found or unavailable("PostgreSQL is not here", "apt-get install postgresql")).parent
-
-
-def _postgres_account(folder: Path, secret: Path) -> list[str]:
-    """What to put before the server's commands, and its files in the hands of whom it runs as."""
-    if os.geteuid() != 0:
-        return []
-    account = pwd.getpwnam("postgres")
-    for path in (folder, secret):
-        os.chown(path, account.pw_uid, account.pw_gid)
-    for parent in folder.parents:
-        if parent.stat().st_uid == 0 and not parent.stat().st_mode & 0o001:
-            parent.chmod(parent.stat().st_mode | 0o011)
-    return ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups", "--"]
+@contextmanager
+def available() -> Iterator[None]:
+    """Skip where something is missing, or fail where it is required."""
+    try:
+        yield
+    except (Missing, NotInstalled) as missing:
+        if os.environ.get(REQUIRED_VARIABLE):
+            pytest.fail(str(missing), pytrace=False)
+        pytest.skip(str(missing))
 
 
 @contextmanager
@@ -179,10 +133,7 @@ def _running(
     command: Sequence[str], environment: Mapping[str, str], log: Path, ready: Callable[[], bool]
 ) -> Iterator[None]:
     """A server process, from when it is ready until the end of the `with`."""
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, env={**os.environ, **environment}, stdout=output, stderr=subprocess.STDOUT, cwd="/"
-        )
+    process = start(command, {**os.environ, **environment}, log)
     try:
         deadline = time.monotonic() + START_MAX_S
         while not ready():
@@ -191,8 +142,7 @@ def _running(
             time.sleep(0.05)
         yield
     finally:
-        process.terminate()
-        process.wait(timeout=START_MAX_S)
+        stop([process])
 
 
 def _answers(url: str) -> bool:

@@ -1,0 +1,56 @@
+# One image for everything that is ours: Airflow's components, Spark's master and workers, the command line.
+# A second target, `store`, is the S3 server that comes along. Python packages, jars and Go modules are checked by hash.
+
+FROM python:3.11-slim-bookworm AS java
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps \
+    && rm -rf /var/lib/apt/lists/*
+
+FROM java AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+WORKDIR /build
+RUN python -m venv /opt/venv
+# The locks first: a change of our code does not install everything anew.
+COPY requirements.lock requirements-postgres.lock ./
+RUN /opt/venv/bin/pip install --require-hashes -r requirements.lock -r requirements-postgres.lock
+COPY pyproject.toml LICENSE ./
+COPY indexing indexing
+COPY storage storage
+COPY jobs jobs
+COPY sql sql
+COPY dags dags
+COPY archives archives
+COPY tidewheel tidewheel
+RUN /opt/venv/bin/pip install --no-deps --no-build-isolation .
+# Checked by their hashes, too: jobs/jars.toml.
+RUN TIDEWHEEL_JARS=/opt/jars /opt/venv/bin/python -m tidewheel.jobs.jars s3 postgresql
+
+FROM java AS tidewheel
+RUN useradd --uid 10001 --user-group --no-create-home --home-dir /tmp tidewheel \
+    && install --directory --owner=tidewheel --group=tidewheel \
+        /var/lib/airflow /var/lib/spark /etc/tidewheel/archives
+COPY --from=build /opt/venv /opt/venv
+COPY --from=build /opt/jars /opt/jars
+COPY scripts/airflow-init scripts/healthcheck /usr/local/bin/
+ENV PATH=/opt/venv/bin:$PATH \
+    SPARK_HOME=/opt/venv/lib/python3.11/site-packages/pyspark \
+    PYSPARK_PYTHON=/opt/venv/bin/python \
+    TIDEWHEEL_JARS=/opt/jars \
+    TIDEWHEEL_ARCHIVES=/etc/tidewheel/archives \
+    HOME=/tmp \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1
+USER 10001:10001
+WORKDIR /tmp
+CMD ["tidewheel", "--help"]
+
+FROM golang:1.26-alpine AS store-build
+# Go checks the module and all that it needs against its checksum database.
+RUN CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
+FROM alpine:3.22 AS store
+RUN adduser -D -H -u 10001 store \
+    && install -d -o store -g store /var/lib/store
+COPY --from=store-build /go/bin/versitygw /usr/local/bin/
+USER 10001:10001
+CMD ["versitygw", "--help"]
