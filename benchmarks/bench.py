@@ -26,9 +26,9 @@ WARM_UP = Race("warm_up", Stream(rows=2_000, span=6), ("rr_rebuild_2x2", "delta_
 class Bench:
     """Runs what is missing from a store; progress on standard error."""
 
-    def __init__(self, profile: Profile, store: Store, work: Path, *, fresh: bool = False) -> None:
+    def __init__(self, profile: Profile, store: Store, work: Path, *, fresh: bool = False, spark: Any = None) -> None:
         self.profile, self.store, self.work, self.fresh = profile, store, work, fresh
-        self.spark: Any = None
+        self.spark = spark  # a session that is given is warm enough
         self._start = perf_counter()
         self._done = 0
 
@@ -41,9 +41,10 @@ class Bench:
                 wanted = (not races or race.name in races) and (not contenders or name in contenders)
                 if wanted and (self.fresh or not self.store.has(race.name, name, race.fingerprint)):
                     failed += not self._run_one(race, name)
-        if not races and not contenders and (self.fresh or not self.store.experiment("cold_commands")):
+        times = self.profile.cold_commands
+        if times and not races and not contenders and (self.fresh or not self.store.experiment("cold_commands")):
             self._say("command line, cold: ", "starting")
-            measured = cold_commands(self.work, self.profile.cold_commands, SMALL)
+            measured = cold_commands(self.work, times, SMALL)
             self.store.put_experiment("cold_commands", measured)
         self._say("", f"done in {perf_counter() - self._start:.0f} s\n")
         return failed

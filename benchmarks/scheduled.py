@@ -1,0 +1,138 @@
+"""Where the time of a scheduled update goes: a real Airflow on SQLite, a small archive, some runs caught up.
+
+python -m benchmarks.scheduled              the fixed part: 120 records a run
+python -m benchmarks.scheduled --cold       the same without what makes Spark start quickly
+
+latency   the scheduler: from the moment a run (or its next task) could start until it does
+source    the task that looks whether the batch is there
+process   Airflow's process of the update, until the archive is opened, and from its end on
+session   Java and Spark starting
+work      reading the source, writing and checking files
+commit    the commit, and the housekeeping after it
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import sqlite3
+import sys
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tests.support.toml_archives import TomlArchive
+from tidewheel.dags import quick_start
+from tidewheel.dags.embedded import EmbeddedAirflow
+
+PARTS = ("latency", "source", "process", "session", "work", "commit")
+_TASKS = """
+select r.queued_at, s.start_date, s.end_date, u.start_date, u.end_date, x.value
+from dag_run r
+join task_instance s on s.dag_id = r.dag_id and s.run_id = r.run_id and s.task_id = 'source'
+join task_instance u on u.dag_id = r.dag_id and u.run_id = r.run_id and u.task_id = 'update'
+join xcom x on x.dag_id = r.dag_id and x.run_id = r.run_id and x.task_id = 'update' and x.key = 'return_value'
+where r.dag_id = 'tide' and r.state = 'success' order by r.logical_date
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Seconds of one run, by part."""
+
+    seconds: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        return sum(self.seconds.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--cold", action="store_true")
+    given = parser.parse_args()
+    settings = {"AIRFLOW__CORE__PARALLELISM": "1", "SPARK_DRIVER_MEMORY": "700m"}
+    if given.cold:
+        settings[quick_start.VARIABLE] = "off"
+    else:
+        quick_start.make_class_archive()
+    with tempfile.TemporaryDirectory() as folder:
+        runs = measure(Path(folder), given.runs, settings)
+    # The first run also creates the table.
+    sys.stdout.write(table(runs[1:]) + "\n")
+
+
+def measure(folder: Path, count: int, settings: dict[str, str]) -> list[Run]:
+    """Catch up some runs, one after the other."""
+    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    start = now - timedelta(hours=count)
+    archive = TomlArchive(folder)
+    archive.write_file(f"start = {start:%Y-%m-%dT%H:%M:%SZ}")
+    first = archive.axis.slot_of(int(start.timestamp()) * 1_000_000)
+    archive.write_batches(range(first, first + 3 * count + 6))
+    airflow = EmbeddedAirflow(folder / "airflow", [archive.path.parent], port=_free_port(), settings=settings)
+    airflow.prepare()
+    try:
+        airflow.start()
+        while len(rows := _rows(airflow.database)) < count:
+            airflow.check()
+            time.sleep(1)
+    finally:
+        airflow.stop()
+    return [_run(row) for row in rows]
+
+
+def table(runs: list[Run]) -> str:
+    """Medians, a part a column."""
+    values = [*(median(run.seconds[part] for run in runs) for part in PARTS), median(run.total for run in runs)]
+    head = " ".join(f"{name:>8}" for name in (*PARTS, "total"))
+    return f"{head}\n" + " ".join(f"{value:8.2f}" for value in values) + f"   seconds, median of {len(runs)} runs"
+
+
+def _run(row: tuple[Any, ...]) -> Run:
+    *moments, value = row
+    queued, source_start, source_end, start, end = (_seconds(one) for one in moments)
+    receipt = json.loads(value)
+    receipt = json.loads(receipt) if isinstance(receipt, str) else receipt
+    spent = {step: ms / 1000 for step, ms in receipt["timings_ms"].items()}
+    committed, ended = _seconds(receipt["committed"]), _seconds(receipt["ended"])
+    session = spent.pop("session", 0.0)
+    work = sum(spent.values())
+    before = committed - work - session
+    return Run(
+        {
+            "latency": source_start - queued + start - source_end,
+            "source": source_end - source_start,
+            "process": before - start + end - ended,
+            "session": session,
+            "work": work,
+            "commit": ended - committed,
+        }
+    )
+
+
+def _rows(database: Path) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as connection:
+        return connection.execute(_TASKS).fetchall()
+
+
+def _seconds(text: str) -> float:
+    at = datetime.fromisoformat(text)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    main()
