@@ -57,9 +57,7 @@ def test_candidates_come_cheapest_first_and_say_why() -> None:
 
 def test_the_grid_holds_small_layouts_of_every_strategy_and_a_column_per_slot() -> None:
     generations = list(candidate_generations(1000))
-    shapes = {
-        (one.strategy, one.layout.insertion_classes, one.layout.expiration_classes) for one in generations
-    }
+    shapes = {(one.strategy, one.layout.insertion_classes, one.layout.expiration_classes) for one in generations}
     assert {(strategy, 1, 1) for strategy in Strategy} <= shapes
     assert {(strategy, 4, 4) for strategy in Strategy} <= shapes
     assert (Strategy.EXPIRE_REBUILD, 1, 1000) in shapes

@@ -117,9 +117,7 @@ def test_what_is_stored_with_the_table_survives_json() -> None:
 
 def test_a_reader_source() -> None:
     text = file_of(source__path=None, source__format='"jdbc"', source__time_column='"ended"')
-    source = parse_archive_file(
-        f"{text}\n[source.options]\nfetchsize = 1000\nheader = true", "calls.toml"
-    ).source
+    source = parse_archive_file(f"{text}\n[source.options]\nfetchsize = 1000\nheader = true", "calls.toml").source
 
     assert source == Source(
         SourceKind.READER, format="jdbc", time_column="ended", options={"fetchsize": "1000", "header": "true"}
@@ -176,9 +174,7 @@ def test_layouts_get_fitting_defaults(changes: dict[str, str], rows: int, column
     ],
 )
 def test_an_epoch_may_have_any_zone_and_quotes_or_not(epoch: str) -> None:
-    assert (
-        parse_archive_file(file_of(time__epoch=epoch), "calls.toml").axis.epoch_us == 1_767_225_600 * SECOND
-    )
+    assert parse_archive_file(file_of(time__epoch=epoch), "calls.toml").axis.epoch_us == 1_767_225_600 * SECOND
 
 
 @pytest.mark.parametrize(
@@ -540,9 +536,7 @@ def test_a_good_file_with_a_part_replaced(data: st.DataObject) -> None:
     good = full_example()
     start = data.draw(st.integers(0, len(good)))
     end = data.draw(st.integers(start, min(len(good), start + 12)))
-    parses_or_refuses(
-        good[:start] + data.draw(st.text(alphabet="[]{}=.\"'\\\n#,-0aT: ", max_size=6)) + good[end:]
-    )
+    parses_or_refuses(good[:start] + data.draw(st.text(alphabet="[]{}=.\"'\\\n#,-0aT: ", max_size=6)) + good[end:])
 
 
 SCALARS = st.one_of(
@@ -593,8 +587,6 @@ def test_texts_beyond_all_bounds(text: str) -> None:
 def test_a_secret_is_never_shown(secret: str) -> None:
     value = toml_text(f"{secret}<>")
     with pytest.raises(InvalidInput) as caught:
-        parse_archive_file(
-            file_of(source__options=f"{{ password = {value} }}", archive__password=value), "calls.toml"
-        )
+        parse_archive_file(file_of(source__options=f"{{ password = {value} }}", archive__password=value), "calls.toml")
 
     assert f"{secret}<>" not in str(caught.value)

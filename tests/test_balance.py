@@ -74,9 +74,7 @@ def test_the_closed_forms_of_the_thesis_are_not_the_count(classes: int, span: in
     counted = squared_deviations_mean(chronological(classes, span))
     claimed = thesis_chronological_squared_deviations(span, classes)
     assert claimed == counted if classes == 2 else claimed < counted
-    assert thesis_round_robin_squared_deviations(span, classes) > round_robin_squared_deviations(
-        span, classes
-    )
+    assert thesis_round_robin_squared_deviations(span, classes) > round_robin_squared_deviations(span, classes)
 
 
 def test_deviations_of_any_layout_are_counted() -> None:

@@ -41,9 +41,7 @@ def test_examples() -> None:
         assert examples.failed == 0
 
 
-@pytest.mark.parametrize(
-    "lifetimes", [uniform(36), uniform(24), heavy_tailed(30)], ids=["u36", "u24", "heavy"]
-)
+@pytest.mark.parametrize("lifetimes", [uniform(36), uniform(24), heavy_tailed(30)], ids=["u36", "u24", "heavy"])
 @pytest.mark.parametrize(("rows", "columns"), SHAPES)
 @pytest.mark.parametrize("strategy", Strategy)
 def test_without_bounds_the_closed_forms_are_exact(
@@ -65,9 +63,7 @@ def test_without_bounds_the_closed_forms_are_exact(
         assert getattr(closed, name) == pytest.approx(getattr(simulated, name), abs=1e-3), name
 
 
-@pytest.mark.parametrize(
-    "lifetimes", [uniform(36), uniform(60), heavy_tailed(48)], ids=["u36", "u60", "heavy"]
-)
+@pytest.mark.parametrize("lifetimes", [uniform(36), uniform(60), heavy_tailed(48)], ids=["u36", "u60", "heavy"])
 @pytest.mark.parametrize(("rows", "columns"), [*SHAPES, (1, 18)])
 @pytest.mark.parametrize("strategy", Strategy)
 def test_with_bounds_the_closed_forms_are_good_enough_to_screen(
@@ -189,9 +185,7 @@ def test_the_model_meets_the_probes_it_was_fitted_to(files: int, seconds: float)
     generation = round_robin(1, 1, 36, Strategy.REBUILD)
     stored = 3_000_000 * 1000.0
     figures = Prediction(generation, Method.SIMULATED, 1, 1, 0, 0, 1, files, files, stored, 0)
-    assert MEASURED_MEDIUM.times(figures, workload(uniform(36))).probe_seconds == pytest.approx(
-        seconds, rel=0.06
-    )
+    assert MEASURED_MEDIUM.times(figures, workload(uniform(36))).probe_seconds == pytest.approx(seconds, rel=0.06)
 
 
 def test_reads_are_paid_with_the_update() -> None:

@@ -10,9 +10,7 @@ MINUTE = 60_000_000
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
 
 
-@pytest.mark.parametrize(
-    "text", ["*/5 * * * *", "0 0 * * 4", "0,30 6-18/2 1 jan-mar MON", "@hourly", "59 23 31 12 7"]
-)
+@pytest.mark.parametrize("text", ["*/5 * * * *", "0 0 * * 4", "0,30 6-18/2 1 jan-mar MON", "@hourly", "59 23 31 12 7"])
 def test_possible_schedules(text: str) -> None:
     assert checked_cron(text) == text
 

@@ -57,9 +57,7 @@ def test_what_is_stored_expires_exactly_when_it_says(strategy: Strategy, waterma
         for one in updates:
             expired = [size for (_, x), size in cells.items() if x == one.slot]
             alive = [size for (_, x), size in cells.items() if x > one.slot]
-            assert (one.expired_rows, one.expired_bytes) == tuple(
-                map(sum, zip(*expired, strict=True))
-            ) or not expired
+            assert (one.expired_rows, one.expired_bytes) == tuple(map(sum, zip(*expired, strict=True))) or not expired
             assert one.live_rows == sum(rows for rows, _ in alive)
             assert one.live_bytes == sum(size for _, size in alive)
         assert [one.slot for one in updates] == list(range(watermark + 1, watermark + SPAN + 3))

@@ -38,9 +38,7 @@ RULES = {
         never=_names("time random io os pathlib shutil tempfile glob subprocess socket http urllib sqlite3"),
     ),
     "storage": Rule(_names("tidewheel.storage tidewheel.indexing deltalake pyarrow")),
-    "jobs": Rule(
-        _names("tidewheel.jobs tidewheel.indexing tidewheel.storage pyspark py4j delta deltalake pyarrow")
-    ),
+    "jobs": Rule(_names("tidewheel.jobs tidewheel.indexing tidewheel.storage pyspark py4j delta deltalake pyarrow")),
     "sql": Rule(_names("tidewheel.sql tidewheel.indexing tidewheel.storage duckdb deltalake pyarrow")),
     # Airflow parses these files every few seconds: what is heavy waits inside the tasks.
     "dags": Rule(
@@ -50,9 +48,7 @@ RULES = {
     # The faces: `tidewheel --help` and `import tidewheel` stay instant.
     "tidewheel": Rule(
         _names("tidewheel tidewheel.indexing click rich"),
-        inside=_names(
-            "tidewheel.jobs tidewheel.storage tidewheel.sql tidewheel.dags pyspark duckdb deltalake pyarrow"
-        ),
+        inside=_names("tidewheel.jobs tidewheel.storage tidewheel.sql tidewheel.dags pyspark duckdb deltalake pyarrow"),
     ),
 }
 

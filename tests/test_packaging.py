@@ -84,9 +84,7 @@ def test_the_lock_answers_every_requirement():
     for text in [*project["dependencies"], *(text for extra in extras for text in extra)]:
         wanted = Requirement(text)
         assert wanted.name in locked, f"{text}: run make lock"
-        assert all(wanted.specifier.contains(version) for version in locked[wanted.name]), (
-            f"{text}: run make lock"
-        )
+        assert all(wanted.specifier.contains(version) for version in locked[wanted.name]), f"{text}: run make lock"
 
 
 def test_the_lock_keeps_spark_whole():

@@ -101,8 +101,7 @@ def test_a_touch_is_counted_once_where_row_and_column_cross() -> None:
         layout = Layout(LayoutKind.ROUND_ROBIN, rows, columns, span=16)
         simulation = Simulation(Generation(1, layout, Strategy.NO_REBUILD))
         touched = [
-            simulation.update(slot, {slot + d: 1.0 for d in range(1, 17)}).touched_subindices
-            for slot in range(48)
+            simulation.update(slot, {slot + d: 1.0 for d in range(1, 17)}).touched_subindices for slot in range(48)
         ]
         assert set(touched[16:]) == {rows + columns - 1}
 

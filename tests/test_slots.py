@@ -26,9 +26,7 @@ from tidewheel.indexing.slots import (
 
 AXES = [TimeAxis(interval, epoch) for interval, epoch in product(range(1, 5), range(-3, 4))]
 TIMES = range(-25, 26)
-closed_ranges = st.lists(
-    st.tuples(st.integers(-30, 30), st.integers(0, 8)).map(lambda pair: (pair[0], sum(pair)))
-)
+closed_ranges = st.lists(st.tuples(st.integers(-30, 30), st.integers(0, 8)).map(lambda pair: (pair[0], sum(pair))))
 
 
 def test_examples() -> None:
