@@ -49,6 +49,11 @@ format: setup ## Let ruff rewrite what it can
 test-nightly: setup ## The tests that take minutes
 	$(BIN)/pytest -q -m nightly
 
+.PHONY: test-cluster
+test-cluster: setup ## Airflow on PostgreSQL, a Spark cluster and an S3 store as processes of this machine (needs Go; 10 min)
+	scripts/cluster install
+	TIDEWHEEL_REQUIRE_SERVICES=1 $(BIN)/pytest -q -m cluster
+
 .PHONY: bench-quick
 bench-quick: setup ## The benchmarks in five minutes (what is measured already is kept; ARGS=--fresh measures anew)
 	$(BIN)/python -m benchmarks quick $(ARGS)

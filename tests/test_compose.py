@@ -1,0 +1,131 @@
+"""docker-compose.yml: what every service must have, that Docker understands it, and that the native reader agrees."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from scripts.compose_file import read_environment_file, read_services
+
+ROOT = Path(__file__).parent.parent
+COMPOSE = ROOT / "docker-compose.yml"
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE.read_text())["services"]
+SECRETS = (
+    "POSTGRES_PASSWORD",
+    "AIRFLOW_ADMIN_PASSWORD",
+    "AIRFLOW_SECRET_KEY",
+    "AIRFLOW_JWT_SECRET",
+    "AIRFLOW_FERNET_KEY",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+)
+
+
+@pytest.fixture
+def environment_file(tmp_path: Path) -> Path:
+    """As `scripts/cluster init` writes it."""
+    path = tmp_path / "env"
+    subprocess.run([sys.executable, ROOT / "scripts/cluster", "--env-file", path, "init"], check=True)
+    return path
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_is_confined(name: str) -> None:
+    service = SERVICES[name]
+    assert service["user"] not in ("root", "0", "0:0")
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert {"cpus", "memory", "pids"} <= service["deploy"]["resources"]["limits"].keys()
+    assert all(str(port).startswith("127.0.0.1:") for port in service.get("ports", ()))
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "airflow-init"])
+def test_every_service_tells_its_health_and_comes_back(name: str) -> None:
+    assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
+    assert SERVICES[name]["restart"] == "unless-stopped"
+
+
+def test_nothing_starts_before_what_it_needs() -> None:
+    for name, service in SERVICES.items():
+        for needed, condition in service.get("depends_on", {}).items():
+            wanted = "service_completed_successfully" if needed == "airflow-init" else "service_healthy"
+            assert condition["condition"] == wanted, f"{name} waits for {needed}"
+    assert "airflow-init" in SERVICES["airflow-scheduler"]["depends_on"]
+
+
+def test_the_files_hold_no_secret() -> None:
+    for service in SERVICES.values():
+        for name, value in service.get("environment", {}).items():
+            if re.search("PASSWORD|SECRET|KEY|CONN", name) and not name.endswith("_FILE"):
+                assert value is None or "${" in value, name
+    assert not re.search("PASSWORD|SECRET|KEY", (ROOT / "Dockerfile").read_text())
+    example = read_environment_file(ROOT / ".env.example")
+    assert [name for name in SECRETS if example[name]] == []
+
+
+def test_init_fills_every_secret_with_another_value_for_the_owner_only(environment_file: Path) -> None:
+    given = read_environment_file(environment_file)
+    assert len({given[name] for name in SECRETS}) == len(SECRETS)
+    assert all(len(given[name]) >= 32 for name in SECRETS)
+    assert environment_file.stat().st_mode & 0o077 == 0
+
+
+def test_the_image_takes_from_the_tree_only_what_is_named() -> None:
+    allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.M)
+    assert sorted(path for line in copied for path in line.split()) == sorted(allowed)
+    assert all((ROOT / path).exists() for path in allowed)
+
+
+def test_no_service_starts_without_its_secrets(environment_file: Path) -> None:
+    variables = read_environment_file(environment_file)
+    for name in SECRETS[:5]:
+        with pytest.raises(ValueError, match=f"{name} is not set"):
+            read_services(COMPOSE, {**variables, name: ""}, Path("/home"))
+
+
+def test_the_object_stores_keys_are_only_where_they_are_needed(environment_file: Path) -> None:
+    variables = read_environment_file(environment_file)
+    services = read_services(COMPOSE, variables, Path("/home"))
+    holders = {name for name, one in services.items() if variables["AWS_SECRET_ACCESS_KEY"] in one.environment.values()}
+    assert holders == {"store", *(name for name in services if name.startswith("airflow-"))}
+    without = {key: value for key, value in variables.items() if not key.startswith("AWS_")}
+    services = read_services(COMPOSE, {**without, "COMPOSE_PROFILES": ""}, Path("/home"))
+    assert "store" not in services
+    assert "AWS_ACCESS_KEY_ID" not in services["airflow-scheduler"].environment
+
+
+def test_docker_understands_it_as_the_native_reader_does(environment_file: Path) -> None:
+    understood = docker_config(environment_file)
+    services = read_services(COMPOSE, {**read_environment_file(environment_file), "AIRFLOW_BIND": "0.0.0.0"}, ROOT)
+    assert understood["services"].keys() == services.keys()
+    for name, service in services.items():
+        theirs = understood["services"][name]
+        # What has no value in the file or the environment is none in the container either.
+        there = {key for key, value in (theirs.get("environment") or {}).items() if value is not None}
+        assert there == set(service.environment), name
+        assert len(theirs.get("command") or ()) == len(service.command), name
+        assert set(theirs.get("depends_on") or ()) == set(service.waits_for), name
+        assert int(theirs["deploy"].get("replicas", 1)) == service.replicas, name
+
+
+def docker_config(environment_file: Path) -> dict[str, Any]:
+    if shutil.which("docker") is None:
+        pytest.skip("docker is not here; to have it: apt-get install docker-cli docker-compose")
+    if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
+        pytest.skip("docker has no compose plugin; to have it: apt-get install docker-compose-plugin")
+    command = ["docker", "compose", "--env-file", str(environment_file), "-f", str(COMPOSE), "config"]
+    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    understood: dict[str, Any] = json.loads(done.stdout)
+    return understood
