@@ -18,12 +18,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampNTZType
 
-from tidewheel.indexing.definition import RESERVED_COLUMNS, ArchiveFile, SourceKind
+from tidewheel.indexing.definition import RESERVED_COLUMNS, ArchiveFile, Source, SourceKind
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.slots import iso, moment, ranges_of
 from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.jobs.expressions import long, quoted, slot_of
 from tidewheel.jobs.source_reader import options_of, place_of, reader_of
+
+
+FORMATS_WITH_FOOTER = ("parquet", "orc", "avro")
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sc
         path = path_for_slot(source.path, axis.start_us(slot), axis.end_us(slot), slot)
         found = _files_at(spark, path)
         lineage[slot] = tuple(found)
+        _refuse_unwritten(source, axis.name(slot), found)
         if found:
             frames.append(reader.load(path).selectExpr("*", f"{long(slot)} as ins_slot"))
         elif source.missing == "fail":
@@ -83,6 +87,17 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sc
                 path=path,
             )
     return Batch(_union(frames, spark, file, schema), lineage)
+
+
+def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
+    """Spark passes over files of no bytes; in a format that always has a footer they are writes that were cut off."""
+    unwritten = [name for name in found if name.endswith(" (0 bytes)")]
+    if unwritten and source.format in FORMATS_WITH_FOOTER:
+        raise InvalidInput(
+            f"the source of slot {slot} has {source.format} files of no bytes: {', '.join(unwritten[:3])}. "
+            "Nothing was changed",
+            "wait until they are written, or delete them",
+        )
 
 
 def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
