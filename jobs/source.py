@@ -25,7 +25,6 @@ from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.jobs.expressions import long, quoted, slot_of
 from tidewheel.jobs.source_reader import options_of, place_of, reader_of
 
-
 FORMATS_WITH_FOOTER = ("parquet", "orc", "avro")
 
 

@@ -60,10 +60,10 @@ def test_duckdb_with_its_delta_extension_agrees(archive: SmallArchive, tmp_path:
     )
     script = f"""
 import duckdb, json, duckdb_extension_delta
+from pathlib import Path
 connection = duckdb.connect()
-from duckdb_extensions import import_extension
-import_extension("delta", con=connection)
-connection.execute("LOAD delta")
+for extension in Path(duckdb_extension_delta.__file__).parent.rglob("delta.duckdb_extension"):
+    connection.execute(f"LOAD '{{extension}}'")
 rows = connection.execute("select {", ".join(COLUMNS)} from delta_scan('{archive.folder / "table"}')").fetchall()
 print(json.dumps(rows))
 """
