@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
 from tidewheel.indexing.definition import ArchiveFile, Definition
+from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.layouts import MEBIBYTE, Generation
+from tidewheel.indexing.slots import iso
 from tidewheel.jobs.clock import now_us
 from tidewheel.jobs.session import open_session
 from tidewheel.storage.location import Location
@@ -51,29 +54,51 @@ class ArchiveJob:
 def refuse_contradiction(file: ArchiveFile, stored: Definition) -> None:
     """Refuse an archive file that says something else than the table, with both values for each."""
     declared = file.definition(stored.salt)
-    current = stored.current
-    pairs = {
-        "[archive] name": (declared.name, stored.name),
-        "[archive] key": (list(declared.key), list(stored.key)),
-        "[archive] clock": (declared.clock.value, stored.clock.value),
-        "[time] interval (µs)": (declared.axis.interval_us, stored.axis.interval_us),
-        "[time] epoch (µs)": (declared.axis.epoch_us, stored.axis.epoch_us),
-        "[time] max_lifetime (µs)": (declared.max_lifetime_us, stored.max_lifetime_us),
-        "[retention] (µs)": (declared.retention, stored.retention),
-    }
-    fixed = [f"{name}: file {a}, table {b}" for name, (a, b) in pairs.items() if a != b]
-    layout_differs = replace(file.generation, number=current.number) != current
-    if not fixed and not layout_differs:
+    fixed = _differences(_fixed_facts(declared), _fixed_facts(stored))
+    layout = _differences(_layout_facts(file.generation), _layout_facts(stored.current))
+    if not fixed and not layout:
         return
-    layout = [f"[layout]: file {file.generation}, table {current}"] if layout_differs else []
     remedy = "change the archive file back"
-    if layout_differs and not fixed:
-        remedy += f", or move the archive to the new layout: tidewheel migrate {file.name}"
-    elif fixed:
+    if fixed:
         remedy += "; these never change in place: a new archive can be filled with this one as its source"
+    else:
+        remedy += f", or move the archive to the new layout: tidewheel migrate {file.name}"
     raise InvalidInput(
-        f"the archive file of {file.name} contradicts its table: "
-        + "; ".join([*fixed, *layout])
-        + ". Nothing was changed",
+        f"the archive file of {file.name} contradicts its table: {'; '.join([*fixed, *layout])}. Nothing was changed",
         remedy,
     )
+
+
+def _fixed_facts(definition: Definition) -> dict[str, object]:
+    retention = definition.retention
+    return {
+        "[archive] name": definition.name,
+        "[archive] key": ", ".join(definition.key),
+        "[archive] clock": definition.clock.value,
+        "[time] interval": duration_text(definition.axis.interval_us),
+        "[time] epoch": iso(definition.axis.epoch_us),
+        "[time] max_lifetime": duration_text(definition.max_lifetime_us),
+        "[retention] grace": duration_text(retention.grace_us),
+        "[retention] vacuum_period": duration_text(retention.vacuum_period_us),
+        "[retention] log": duration_text(retention.log_us),
+        "[retention] quarantine": duration_text(retention.quarantine_us),
+    }
+
+
+def _layout_facts(generation: Generation) -> dict[str, object]:
+    layout = generation.layout
+    return {
+        "[layout] kind": layout.kind.value,
+        "[layout] insertion_classes": layout.insertion_classes,
+        "[layout] expiration_classes": layout.expiration_classes,
+        "[layout] seed": layout.seed,
+        "[layout] strategy": generation.strategy.value,
+        "[layout] dead_share_max": generation.dead_share_max,
+        "[layout] runs_max": generation.runs_max,
+        "[layout] target_file_mb": generation.target_file_bytes // MEBIBYTE,
+    }
+
+
+def _differences(declared: Mapping[str, object], stored: Mapping[str, object]) -> list[str]:
+    return [f"{name} is {declared[name]} in the file, {stored[name]} in the table" for name in declared
+            if declared[name] != stored[name]]  # fmt: skip

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 
+from deltalake import DeltaTable
+
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.attempts import new_attempt
-from tidewheel.jobs.commit import create_table
+from tidewheel.jobs.commit import create_table, taken
 from tidewheel.jobs.receipt import PROGRAM
 from tidewheel.jobs.schema import delta_fields
 from tidewheel.jobs.source import read_batch
@@ -18,6 +20,9 @@ from tidewheel.storage.snapshot import Snapshot
 def create(job: ArchiveJob, example_slot: int | None = None) -> Snapshot:
     """Create the archive; its columns are those the archive file names, or those of an example slot's batch."""
     file = job.require_file()
+    # Before Spark starts for nothing; the creation itself refuses once more.
+    if DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options):
+        raise taken(job.location)
     if file.source.schema:
         columns = job.spark().createDataFrame([], file.source.schema).schema
     elif example_slot is None:
