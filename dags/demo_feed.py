@@ -65,38 +65,42 @@ def demo_records(start: datetime, rows: int = 200) -> Iterator[dict[str, Any]]:
 
 
 class DemoFeed:
-    """Writes the archive file once, and from then on the batch of every minute that is over."""
+    """Writes the archive file, and from then on the batch of every minute that is over."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.archive_file = folder / "archives" / f"{NAME}.toml"
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="demo feed", daemon=True)
 
-    @property
-    def archives(self) -> Path:
-        return self.folder / "archives"
+    def write_file(self) -> None:
+        self.archive_file.parent.mkdir(parents=True, exist_ok=True)
+        self.archive_file.write_text(_FILE, encoding="utf-8")
 
-    def start(self, now: datetime) -> None:
-        self.archives.mkdir(parents=True, exist_ok=True)
-        (self.folder / "batches").mkdir(exist_ok=True)
-        file = self.archives / f"{NAME}.toml"
-        self._next = now.replace(second=0, microsecond=0) - BEFORE
-        file.write_text(_FILE, encoding="utf-8")
+    def start(self) -> None:
+        self.write_file()
         self._thread.start()
 
     def stop(self) -> None:
         self._stopped.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def first_minute(self, now: datetime) -> datetime:
+        """Where the feed begins."""
+        return now.replace(second=0, microsecond=0) - BEFORE
 
     def feed(self, now: datetime) -> None:
-        """The batches of all minutes that are over and have none."""
-        while self._next + _MINUTE <= now:
-            target = self.folder / "batches" / f"{self._next:%Y-%m-%dT%H%M}.json"
+        """The batches of the last minutes that are over, where there is none."""
+        minute = self.first_minute(now)
+        (self.folder / "batches").mkdir(parents=True, exist_ok=True)
+        while minute + _MINUTE <= now:
+            target = self.folder / "batches" / f"{minute:%Y-%m-%dT%H%M}.json"
             if not target.exists():
                 neighbour = target.with_suffix(".part")
-                neighbour.write_text("".join(json.dumps(one) + "\n" for one in demo_records(self._next)), "utf-8")
+                neighbour.write_text("".join(json.dumps(one) + "\n" for one in demo_records(minute)), "utf-8")
                 neighbour.replace(target)
-            self._next += _MINUTE
+            minute += _MINUTE
 
     def _run(self) -> None:
         from tidewheel.indexing.slots import moment

@@ -8,12 +8,14 @@ anything else (Spark killed, network down)       retried with backoff; what was 
 from __future__ import annotations
 
 import logging
+import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.bases.operator import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from tidewheel.dags.quick_start import kept, use_class_archive
 from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled
 
 if TYPE_CHECKING:
@@ -41,7 +43,9 @@ class ArchiveOperator(BaseOperator):
 
     def execute(self, context: Context) -> Any:
         try:
-            return self.work(self.opened(), context)
+            with kept(os.environ):
+                use_class_archive(os.environ)
+                return self.work(self.opened(), context)
         except FINAL as error:
             raise AirflowFailException(f"{error.kind}: {error}") from error
 

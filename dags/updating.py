@@ -6,6 +6,7 @@ cost each run another second of scheduling, and would let the asset be announced
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from airflow.sdk import Asset
 
 from tidewheel.dags.intervals import backfill_command, slots_of_run
 from tidewheel.dags.operators import ArchiveOperator, say
+from tidewheel.dags.quick_start import use_quick_compiler
 from tidewheel.dags.receipts import small_receipt, write_metrics
 from tidewheel.indexing.errors import Damaged, InvalidInput, OutcomeUnknown, Refused
 from tidewheel.indexing.receipts import Receipt
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from tidewheel.archive import Archive
+    from tidewheel.indexing.plan import Plan
 
 CONFIRMATIONS = ("allow_shrink", "allow_jump", "allow_future")
 # After an unknown outcome: how long to wait before each look into the log.
@@ -36,7 +39,7 @@ class UpdateArchive(ArchiveOperator):
     def work(self, archive: Archive, context: Context) -> dict[str, Any]:
         slots = slots_of_run(context, archive.axis)
         version, receipt = self._landed_before(archive, context) or self._updated(archive, slots, context)
-        document = small_receipt(version, receipt, archive.axis)
+        document = {**small_receipt(version, receipt, archive.axis), "ended": iso(archive.now_us())}
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra = document
@@ -46,12 +49,14 @@ class UpdateArchive(ArchiveOperator):
     def _updated(self, archive: Archive, slots: range, context: Context) -> tuple[int | None, Receipt]:
         from tidewheel.views.outcomes import plan_view, receipt_view
 
-        _create_if_absent(archive, slots, context)
+        self._create_if_absent(archive, slots, context)
         axis = archive.axis
         bounds = iso(axis.start_us(slots[0])), iso(axis.end_us(slots[-1]))
         confirmed: Any = {name: bool(context["params"].get(name)) for name in CONFIRMATIONS}
         try:
-            say(self.log, plan_view(archive.update(*bounds, dry_run=True, **confirmed).plan, axis))
+            plan = archive.update(*bounds, dry_run=True, **confirmed).plan
+            say(self.log, plan_view(plan, axis))
+            use_quick_compiler(os.environ, _rows_expected(archive, plan))
             outcome = archive.update(*bounds, **confirmed)
         except Refused as error:
             raise _with_command(error, context) from error
@@ -89,6 +94,29 @@ class UpdateArchive(ArchiveOperator):
             self.log.info("attempt %s of an earlier try is in the log as version %s", attempt, found[0])
         return found
 
+    def _create_if_absent(self, archive: Archive, slots: Sequence[int], context: Context) -> None:
+        """The first run creates the table; a later one that finds none stops, since a mount may be missing."""
+        try:
+            archive.snapshot()
+            return
+        except InvalidInput:
+            if archive.location.files_below("_delta_log"):
+                raise
+        earlier = context.get("prev_data_interval_end_success")
+        if earlier:
+            raise Damaged(
+                f"there is no table at {archive.path}, but runs of this DAG were successful before (through {earlier})",
+                "mount or restore what is missing; to begin anew with an empty archive: tidewheel init",
+            )
+        self.log.info("creating the archive at %s", archive.path)
+        use_quick_compiler(os.environ, 0)
+        try:
+            archive.create(iso(archive.axis.start_us(slots[0])))
+        except InvalidInput:
+            # Another run may have been first.
+            if not archive.location.files_below("_delta_log"):
+                raise
+
 
 def find_attempt(archive: Archive, attempt: str) -> tuple[int, Receipt] | None:
     """The version and receipt of an attempt, if it was committed."""
@@ -100,26 +128,13 @@ def find_attempt(archive: Archive, attempt: str) -> tuple[int, Receipt] | None:
     return None
 
 
-def _create_if_absent(archive: Archive, slots: Sequence[int], context: Context) -> None:
-    """The first run creates the table; a later one that finds none stops, since a mount may be missing."""
-    try:
-        archive.snapshot()
-        return
-    except InvalidInput:
-        if archive.location.files_below("_delta_log"):
-            raise
-    earlier = context.get("prev_data_interval_end_success")
-    if earlier:
-        raise Damaged(
-            f"there is no table at {archive.path}, but runs of this DAG were successful before (through {earlier})",
-            "mount or restore what is missing; to begin anew with an empty archive: tidewheel init",
-        )
-    try:
-        archive.create(iso(archive.axis.start_us(slots[0])))
-    except InvalidInput:
-        # Another run may have been first.
-        if not archive.location.files_below("_delta_log"):
-            raise
+def _rows_expected(archive: Archive, plan: Plan) -> int:
+    """What the update will read: the files to rewrite, and batches like the largest that is still known."""
+    from tidewheel.storage.ledger_store import ledger_of
+
+    records = ledger_of(archive.snapshot()).records.values()
+    batch = max((record.rows_in for record in records), default=0)
+    return sum(change.file.rows for change in plan.rewritten) + len(plan.slots) * batch
 
 
 def _with_command(error: Refused, context: Context) -> Refused:

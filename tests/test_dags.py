@@ -374,7 +374,7 @@ class Broken:
     """An archive whose update raises, in place of the real one."""
 
     def __init__(self, archive: TomlArchive, error: Exception, found: Any = None) -> None:
-        self.axis, self.location = archive.axis, SimpleNamespace(files_below=lambda folder: [])
+        self.axis, self.now_us = archive.axis, lambda: 0
         self.error, self.found = error, found
 
     def snapshot(self) -> None:
