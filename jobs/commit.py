@@ -70,12 +70,15 @@ def create_table(location: Location, columns: Sequence[Field], definition: Defin
         )
     except DeltaError as error:
         if "exist" in str(error):
-            raise InvalidInput(
-                f"there is already a table at {location.uri}",
-                "choose another path, or use the archive that is there",
-            ) from error
+            raise taken(location) from error
         raise
     return open_snapshot(location)
+
+
+def taken(location: Location) -> InvalidInput:
+    return InvalidInput(
+        f"there is already a table at {location.uri}", "choose another path, or use the archive that is there"
+    )
 
 
 def stored_fields() -> list[Field]:
