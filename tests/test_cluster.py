@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from scripts.compose_file import read_environment_file
-from scripts.native_services import free_port
+from scripts.native_services import free_port, postgres_folder
 from tests.support.services import require_jars
 from tests.support.toml_archives import Rows, TomlArchive, records_of
 from tidewheel.indexing.errors import InvalidInput
@@ -111,6 +112,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     finally:
         process.terminate()
         process.wait(120)
+        shutil.rmtree(postgres_folder(folder / "home" / "postgres"), ignore_errors=True)
 
 
 @pytest.fixture

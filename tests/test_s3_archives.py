@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,15 +13,16 @@ from pyspark.sql import SparkSession
 from tests.support.archives import generation_of, random_batch
 from tests.support.s3_archive import S3Archive, point_at
 from tests.support.services import ObjectStore, object_store, require_jars
+from tidewheel.indexing.errors import NotInstalled
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.migrate import migrate
+from tidewheel.jobs.object_store import object_store_settings
 from tidewheel.jobs.vacuum import vacuum
 from tidewheel.jobs.vacuum_report import DATA
 from tidewheel.sql.reader import Reader
-
-SLOTS = 4
+from tidewheel.storage.ledger_store import all_receipts
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +40,8 @@ def archive(store: ObjectStore, tmp_path_factory: pytest.TempPathFactory) -> S3A
     """Updated, one slot replaced."""
     chance = random.Random(7)
     archive = S3Archive(tmp_path_factory.mktemp("unused"), generation_of(), url=store.url("small")).create()
-    for slot in range(SLOTS):
-        archive.update({slot: random_batch(chance, slot, 4)})
+    archive.update({slot: random_batch(chance, slot, 4) for slot in range(3)})
+    archive.update({3: random_batch(chance, 3, 4)})
     archive.update({2: random_batch(chance, 2, 4, rows=9)})
     return archive
 
@@ -83,3 +85,26 @@ def test_expire_forget_migrate_and_vacuum_equal_the_oracle(store: ObjectStore, t
     assert vacuum(archive.job).files[DATA] > 0
     archive.check()
     assert audit(archive.job).clean
+
+
+def test_the_lineage_names_bucket_and_size(archive: S3Archive) -> None:
+    (receipt,) = [one for _, one in all_receipts(archive.snapshot()) if one.slots and one.slots[0].slot == 3]
+    (file,) = receipt.slots[0].lineage
+    assert re.fullmatch(rf"{archive.url}/source/3\.parquet \(\d+ bytes\)", file)
+
+
+def test_missing_jars_are_named_before_anything_is_written(
+    archive: S3Archive, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = len(archive.location.files_below(""))
+    monkeypatch.setenv("TIDEWHEEL_JARS", str(tmp_path))
+    with pytest.raises(NotInstalled, match=r"s3a://.*hadoop-aws"):
+        archive.update({9: random_batch(random.Random(9), 9, 4)})
+    assert len(archive.location.files_below("")) == before
+
+
+def test_no_secret_is_a_setting_of_the_session() -> None:
+    secrets = {"AWS_ACCESS_KEY_ID": "who", "AWS_SECRET_ACCESS_KEY": "hidden", "AWS_SESSION_TOKEN": "token"}
+    settings = object_store_settings({**secrets, "AWS_ENDPOINT_URL": "http://store:7070", "AWS_REGION": "eu-west-1"})
+    assert not set(secrets.values()) & set(settings.values())
+    assert settings["spark.hadoop.fs.s3a.endpoint.region"] == "eu-west-1"

@@ -1,7 +1,11 @@
-"""Commits on an object store whose conditional PUT is atomic: the same promises as on a local disk."""
+"""Commits on an object store whose conditional PUT is atomic: the same promises as on a local disk.
+
+With TIDEWHEEL_TEST_BUCKET and the AWS variables set, it is your own store that is put to the test.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +16,9 @@ from tests.support.services import ObjectStore, object_store
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    if bucket := os.environ.get("TIDEWHEEL_TEST_BUCKET"):
+        yield ObjectStore(os.environ.get("AWS_ENDPOINT_URL", ""), bucket, {})
+        return
     with object_store(tmp_path_factory.mktemp("s3")) as running, pytest.MonkeyPatch.context() as patch:
         for name, value in running.environment.items():
             patch.setenv(name, value)

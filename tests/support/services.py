@@ -108,7 +108,7 @@ def postgres(folder: Path) -> Iterator[Postgres]:
         with _running(command, {}, log, lambda: postgres_ready(port)):
             yield Postgres(port, "tests", password, log)
     finally:
-        shutil.rmtree(place / "data")
+        shutil.rmtree(place if place != folder else place / "data")
 
 
 def require_jars(name: str) -> None:

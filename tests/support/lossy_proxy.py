@@ -1,0 +1,83 @@
+"""A proxy before an S3 server that loses answers: the request was carried out, and the client hears of a failure."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+
+@dataclass
+class LossyProxy:
+    """Answers 500 to the next `losses` requests that are of a method and have a text in their path."""
+
+    endpoint: str = ""
+    method: str = "PUT"
+    contains: str = ""
+    losses: int = 0
+    lost: list[str] = field(default_factory=list)
+
+    def loses(self, method: str, path: str) -> bool:
+        if self.losses == 0 or method != self.method or self.contains not in path:
+            return False
+        self.losses -= 1
+        self.lost.append(path)
+        return True
+
+
+@contextmanager
+def lossy_proxy(endpoint: str) -> Iterator[LossyProxy]:
+    """A proxy that passes everything on until it is told to lose something."""
+    proxy = LossyProxy()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(proxy, urlsplit(endpoint).netloc))
+    proxy.endpoint = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield proxy
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _handler(proxy: LossyProxy, target: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def pass_on(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            upstream = http.client.HTTPConnection(target)
+            # All headers as they came, the signed `Host` among them.
+            upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+            for name, value in self.headers.items():
+                upstream.putheader(name, value)
+            upstream.endheaders(body)
+            answer = upstream.getresponse()
+            content = answer.read()
+            upstream.close()
+            if proxy.loses(self.command, self.path):
+                self.reply(500, {}, b"")
+            else:
+                self.reply(answer.status, dict(answer.getheaders()), content)
+
+        def reply(self, status: int, headers: dict[str, str], content: bytes) -> None:
+            self.send_response_only(status)
+            for name, value in headers.items():
+                if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                    self.send_header(name, value)
+            length = headers.get("Content-Length") if self.command == "HEAD" else str(len(content))
+            self.send_header("Content-Length", length or "0")
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = pass_on
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Silent."""
+
+    return Handler
