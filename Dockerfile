@@ -13,7 +13,7 @@ RUN python -m venv /opt/venv
 # The locks first: a change of our code does not install everything anew.
 COPY requirements.lock requirements-postgres.lock ./
 RUN /opt/venv/bin/pip install --require-hashes -r requirements.lock -r requirements-postgres.lock
-COPY pyproject.toml LICENSE ./
+COPY pyproject.toml LICENSE README.md ./
 COPY indexing indexing
 COPY storage storage
 COPY jobs jobs
