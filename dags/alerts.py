@@ -30,7 +30,7 @@ def freshness_missed(archive_file: str, context: dict[str, Any]) -> None:
     if late_us is not None and late_us <= bound_us + file.axis.interval_us:
         LOG.info("archive %s is fresh: applied through %s", file.name, iso(through_us or 0))
         return
-    run_id = context.get("dag_run", {}).get("run_id", "")
+    run_id = context.get("dag_run", {}).get("dag_run_id", "")
     lag = "nothing was applied yet" if late_us is None else f"it lags {duration_text(late_us - late_us % 1_000_000)}"
     message = f"archive {file.name} is not fresh: {lag}, promised are {duration_text(bound_us)}; late run: {run_id}"
     LOG.error(message)

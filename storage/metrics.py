@@ -83,7 +83,7 @@ def metrics_text(archive: str, samples: Samples) -> str:
         for (name, labels), value in sorted(samples.items()):
             if name == family.name + suffix:
                 said = f'archive="{archive}"' + (f",{labels}" if labels else "")
-                lines.append(f"{name}{{{said}}} {value:.17g}")
+                lines.append(f"{name}{{{said}}} {value:.15g}")
     return "\n".join([*lines, "# EOF", ""])
 
 

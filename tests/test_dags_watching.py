@@ -105,11 +105,11 @@ def test_the_alarm_says_how_late_it_is_and_calls_who_is_named(
     monkeypatch.setattr(alerts, "_applied_through_us", lambda archive: tide.axis.end_us(K))
     alarms.clear()
     with caplog.at_level(logging.ERROR):
-        alerts.freshness_missed(str(tide.path), {"dag_run": {"run_id": "scheduled__1"}})
+        alerts.freshness_missed(str(tide.path), {"dag_run": {"dag_run_id": "scheduled__1"}})
     [alert] = alarms
     assert alert["message"] == "archive tide is not fresh: it lags 3h, promised are 1h; late run: scheduled__1"
     assert alert["message"] in caplog.text
     # A run of the past is late, but the archive is fresh all the same.
     monkeypatch.setattr(Archive, "now_us", lambda self: now_after(tide, K, 0.5))
-    alerts.freshness_missed(str(tide.path), {"dag_run": {"run_id": "backfill__1"}})
+    alerts.freshness_missed(str(tide.path), {"dag_run": {"dag_run_id": "backfill__1"}})
     assert len(alarms) == 1
