@@ -130,18 +130,15 @@ def _layouts(results: Results) -> Iterator[Ratio]:
         value = found[wave].update_seconds / doubly.update_seconds if doubly and wave in found else None
         how = f"{wave} / rr_rebuild_4x4, mean update" if value else "not measured"
         yield at_least(f"update: doubly partitioned vs {wave}, both rebuilt", value, 2, how)
-    pairs = [
-        (found[f"rr_rebuild_{n}x{n}"], found[f"chr_rebuild_{n}x{n}"])
-        for n in (2, 3, 4)
-        if f"rr_rebuild_{n}x{n}" in found and f"chr_rebuild_{n}x{n}" in found
-    ]
+    shapes = [one for one in ("2x2", "3x3", "4x4") if {f"rr_rebuild_{one}", f"chr_rebuild_{one}"} <= found.keys()]
+    pairs = [(found[f"rr_rebuild_{one}"], found[f"chr_rebuild_{one}"]) for one in shapes]
     name = "update: round-robin vs chronological"
     if not pairs:
         yield at_least(f"{name}, saved", None, 0.1, "not measured")
         yield at_most(f"{name}, p99", None, 1, "not measured")
         yield at_most(f"{name}, spread", None, 1, "not measured")
         return
-    how = f"mean over n in {[round(len(pairs) and (i + 2) ** 2) for i in range(len(pairs))]}"
+    how = f"rebuild, mean of the ratios at {', '.join(shapes)}"
     yield at_least(f"{name}, saved", _mean(1 - r.update_seconds / c.update_seconds for r, c in pairs), 0.1, how)
     yield at_most(f"{name}, p99", _mean(r.update_p99_seconds / c.update_p99_seconds for r, c in pairs), 1, how)
     spread = _mean(r.update_spread_seconds / c.update_spread_seconds for r, c in pairs)

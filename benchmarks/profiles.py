@@ -33,7 +33,7 @@ _RIVALS = (
     "duckdb_file",
     "clickhouse_ttl_12",
 )
-_YARDSTICKS = ("delta_append", "sorted_copy")
+_YARDSTICKS = ("delta_append", "sorted_copy", "unsorted_copy")
 _BEST_OF_OURS = (
     "rr_expire_rebuild_1x4",
     "rr_expire_rebuild_1x6",

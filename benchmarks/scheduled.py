@@ -20,7 +20,8 @@ import sqlite3
 import sys
 import tempfile
 import time
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -40,6 +41,13 @@ join task_instance u on u.dag_id = r.dag_id and u.run_id = r.run_id and u.task_i
 join xcom x on x.dag_id = r.dag_id and x.run_id = r.run_id and x.task_id = 'update' and x.key = 'return_value'
 where r.dag_id = 'tide' and r.state = 'success' order by r.logical_date
 """
+# From the first start of a task to the last end, in seconds.
+_SPAN = """
+select (julianday(max(end_date)) - julianday(min(start_date))) * 86400 from task_instance where dag_id = '{dag}'
+and state = 'success'
+"""
+_DONE = "select 1 from dag_run where dag_id = 'tide__backfill' and state = 'success'"
+Rows = list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,9 @@ class Run:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--runs", type=int, default=4, help="runs to measure, or slots to compare")
     parser.add_argument("--cold", action="store_true")
+    parser.add_argument("--backfill", action="store_true")
     given = parser.parse_args()
     settings = {"AIRFLOW__CORE__PARALLELISM": "1", "SPARK_DRIVER_MEMORY": "700m"}
     if given.cold:
@@ -64,29 +73,65 @@ def main() -> None:
     else:
         quick_start.make_class_archive()
     with tempfile.TemporaryDirectory() as folder:
-        runs = measure(Path(folder), given.runs, settings)
+        measure = compared if given.backfill else parts
+        sys.stdout.write(measure(TomlArchive(Path(folder)), given.runs, settings) + "\n")
+
+
+def parts(archive: TomlArchive, count: int, settings: dict[str, str]) -> str:
+    """Medians over some runs that are caught up one after the other."""
+    _prepare(archive, _hour() - timedelta(hours=count), "0 * * * *", 3 * count)
+    with running(archive, settings) as airflow:
+        rows = _until(airflow, lambda: _rows(airflow, _TASKS), count)
     # The first run also creates the table.
-    sys.stdout.write(table(runs[1:]) + "\n")
+    return table([_run(row) for row in rows[1:]])
 
 
-def measure(folder: Path, count: int, settings: dict[str, str]) -> list[Run]:
-    """Catch up some runs, one after the other."""
-    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
-    start = now - timedelta(hours=count)
-    archive = TomlArchive(folder)
-    archive.write_file(f"start = {start:%Y-%m-%dT%H:%M:%SZ}")
-    first = archive.axis.slot_of(int(start.timestamp()) * 1_000_000)
-    archive.write_batches(range(first, first + 3 * count + 6))
-    airflow = EmbeddedAirflow(folder / "airflow", [archive.path.parent], port=_free_port(), settings=settings)
+def compared(archive: TomlArchive, count: int, settings: dict[str, str]) -> str:
+    """The same slots as one run each, and as one range."""
+    now = _hour()
+    start = _prepare(archive, now - timedelta(minutes=20 * count), "*/20 * * * *", count)
+    with running(archive, settings) as airflow:
+        _until(airflow, lambda: _rows(airflow, _TASKS), count)
+        [(single,)] = _rows(airflow, _SPAN.format(dag="tide"))
+        conf = {"start": f"{start:%Y-%m-%dT%H:%M:%SZ}", "end": f"{now:%Y-%m-%dT%H:%M:%SZ}", "slots_per_commit": count}
+        airflow.airflow("dags", "trigger", "tide__backfill", "--conf", json.dumps(conf))
+        _until(airflow, lambda: _rows(airflow, _DONE), 1)
+        [(ranged,)] = _rows(airflow, _SPAN.format(dag="tide__backfill"))
+    return (
+        f"{count} slots: one run each {single:.1f} s, one range {ranged:.1f} s, "
+        f"{single / ranged:.1f} times as fast ({(single - ranged) / (count - 1):.1f} s saved by each further slot)"
+    )
+
+
+@contextmanager
+def running(archive: TomlArchive, settings: dict[str, str]) -> Iterator[EmbeddedAirflow]:
+    """A real Airflow that keeps the archive."""
+    home = archive.folder / "airflow"
+    airflow = EmbeddedAirflow(home, [archive.path.parent], port=_free_port(), settings=settings)
     airflow.prepare()
     try:
         airflow.start()
-        while len(rows := _rows(airflow.database)) < count:
-            airflow.check()
-            time.sleep(1)
+        yield airflow
     finally:
         airflow.stop()
-    return [_run(row) for row in rows]
+
+
+def _prepare(archive: TomlArchive, start: datetime, cron: str, slots: int) -> datetime:
+    archive.write_file(f"start = {start:%Y-%m-%dT%H:%M:%SZ}", cron=cron)
+    first = archive.axis.slot_of(int(start.timestamp()) * 1_000_000)
+    archive.write_batches(range(first, first + slots + 6))
+    return start
+
+
+def _hour() -> datetime:
+    return datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+
+
+def _until(airflow: EmbeddedAirflow, rows: Callable[[], Rows], count: int) -> Rows:
+    while len(found := rows()) < count:
+        airflow.check()
+        time.sleep(0.5)
+    return found[:count]
 
 
 def table(runs: list[Run]) -> str:
@@ -118,9 +163,9 @@ def _run(row: tuple[Any, ...]) -> Run:
     )
 
 
-def _rows(database: Path) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as connection:
-        return connection.execute(_TASKS).fetchall()
+def _rows(airflow: EmbeddedAirflow, query: str) -> Rows:
+    with closing(sqlite3.connect(f"file:{airflow.database}?mode=ro", uri=True, timeout=30)) as connection:
+        return connection.execute(query).fetchall()
 
 
 def _seconds(text: str) -> float:

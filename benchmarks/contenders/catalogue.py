@@ -91,6 +91,7 @@ def _others() -> Iterable[Contender]:
     yield ours(Strategy.NO_REBUILD, 1, 36)
     yield DeltaAppend()
     yield SortedCopy()
+    yield SortedCopy(indexed=False)
     yield DeltaDelete()
     yield DeltaDelete(12)
     yield DeltaZOrder(12)

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from benchmarks.contender import Course
 from benchmarks.contenders.delta import DeltaContender
-
-# What our own files are written with; Delta takes it only from the session.
-OUR_FILE_SETTINGS = {
-    "parquet.block.row.count.limit": "10000",
-    "parquet.bloom.filter.enabled#key": "true",
-    "parquet.bloom.filter.expected.ndv#key": "10000",
-}
+from benchmarks.contenders.our_files import DIRECTORY
 
 
 class DeltaByExpiry(DeltaContender):
-    """`tuned`: with the small row groups and Bloom filters of our own files."""
+    """`tuned`: with the small row groups and Bloom filters of our own files; Delta takes them from the session only."""
 
     partitioned = True
     # One load of all slots leaves the same files as slot by slot: a task per slot writes one per partition.
@@ -32,13 +26,13 @@ class DeltaByExpiry(DeltaContender):
     def create(self, course: Course) -> None:
         super().create(course)
         if self.tuned:
-            for name, value in OUR_FILE_SETTINGS.items():
+            for name, value in DIRECTORY.items():
                 self._spark.conf.set(name, value)
 
     def close(self) -> None:
         super().close()
         if self.tuned:
-            for name in OUR_FILE_SETTINGS:
+            for name in DIRECTORY:
                 self._spark.conf.unset(name)
 
     def _expire(self, slot: int) -> None:

@@ -1,6 +1,7 @@
 """The yardstick for reads: all live records in one Parquet file, perfectly sorted by key, written as ours are.
 
-As a contender it rewrites everything at each update: the dearest update, the best possible probe and scan.
+As a contender it rewrites everything at each update: the dearest update, the best possible probe and scan. The
+same without sorting, Bloom filter and small row groups shows what this directory costs and gains.
 """
 
 from __future__ import annotations
@@ -10,18 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.contender import Course, Family
+from benchmarks.contenders.our_files import DIRECTORY
 from benchmarks.file_contender import FileContender
 from benchmarks.parquet_reader import DataFile
 from benchmarks.stream import SPARK_SCHEMA, as_of_us
-from tidewheel.jobs.write import ROWS_PER_GROUP
 
 
 class SortedCopy(FileContender):
-    name = "sorted_copy"
-    label = "One perfectly sorted Parquet file with Bloom filter, rewritten each time"
     family = Family.YARDSTICK
     off_disk = "with the old copy"
     settle = 0
+
+    def __init__(self, *, indexed: bool = True) -> None:
+        self.indexed = indexed
+        self.name = "sorted_copy" if indexed else "unsorted_copy"
+        self.label = "One perfectly sorted Parquet file with Bloom filter, rewritten each time"
+        if not indexed:
+            self.label = "The same file unsorted, without Bloom filter and small row groups"
 
     def create(self, course: Course) -> None:
         self._course = course
@@ -32,11 +38,11 @@ class SortedCopy(FileContender):
         paths = [source.path(one) for one in range(max(0, slot - self._course.span), slot + 1)]
         self._folder = self._course.folder / f"copy-{slot}"
         frame = self._course.spark.read.schema(SPARK_SCHEMA).parquet(*paths)
-        frame = frame.where(f"until > timestamp_micros({as_of_us(slot)})").coalesce(1).sortWithinPartitions("key")
-        writer = frame.write.option("compression", "zstd")
-        writer = writer.option("parquet.block.row.count.limit", str(ROWS_PER_GROUP))
-        writer = writer.option("parquet.bloom.filter.enabled#key", "true")
-        writer.option("parquet.bloom.filter.expected.ndv#key", str(ROWS_PER_GROUP)).parquet(str(self._folder))
+        frame = frame.where(f"until > timestamp_micros({as_of_us(slot)})").coalesce(1)
+        if self.indexed:
+            frame = frame.sortWithinPartitions("key")
+        writer = frame.write.option("compression", "zstd").options(**(DIRECTORY if self.indexed else {}))
+        writer.parquet(str(self._folder))
         return {}
 
     def data_files(self) -> list[DataFile]:
