@@ -6,12 +6,14 @@ Each has one task, named as the operation. The parameters are checked by Airflow
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param
 
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say
+from tidewheel.dags.quick_start import use_quick_compiler
 from tidewheel.dags.receipts import small_receipt, write_metrics
 from tidewheel.dags.updating import CONFIRMATIONS
 from tidewheel.indexing.definition import ArchiveFile
@@ -38,7 +40,9 @@ class Backfill(ArchiveOperator):
     def work(self, archive: Archive, context: Context) -> dict[str, Any]:
         params = context["params"]
         slots = archive.slots_to_fill(params["start"], params["end"], missing=params["missing_only"])
-        self.log.info("%s slots to bring, %s in each commit", len(slots), params["slots_per_commit"])
+        each = params["slots_per_commit"]
+        self.log.info("%s slots to bring, %s in each commit", len(slots), each)
+        use_quick_compiler(os.environ, _rows_expected(archive, len(slots), -(-len(slots) // each)))
         done: list[Outcome] = []
 
         def committed(outcome: Outcome) -> None:
@@ -49,7 +53,7 @@ class Backfill(ArchiveOperator):
             params["start"],
             params["end"],
             missing=params["missing_only"],
-            each=params["slots_per_commit"],
+            each=each,
             newest_first=params["newest_first"],
             on_commit=committed,
             **{name: params[name] for name in CONFIRMATIONS},
@@ -61,6 +65,15 @@ class Backfill(ArchiveOperator):
         from tidewheel.views.outcomes import outcome_view
 
         say(self.log, outcome_view(outcome, archive.axis))
+
+
+def _rows_expected(archive: Archive, slots: int, commits: int) -> int:
+    """What a backfill will read at most: batches like the largest known, and all that is stored, in every commit."""
+    from tidewheel.storage.ledger_store import ledger_of
+
+    ledger = ledger_of(archive.snapshot())
+    stored = sum(cell.rows for cell in ledger.cells().values())
+    return slots * max((record.rows_in for record in ledger.records.values()), default=0) + commits * stored
 
 
 class Migrate(ArchiveOperator):

@@ -28,7 +28,7 @@ from tests.support.toml_archives import TomlArchive
 from tidewheel.dags.embedded import EmbeddedAirflow
 
 # Machines that run tests are busy: a generous end for what takes a minute and a half on an idle one.
-WAIT_S = 900
+WAIT_S = 3600
 HOUR = timedelta(hours=1)
 SLOTS_PER_RUN = 3
 
@@ -39,12 +39,18 @@ def now() -> datetime:
 
 
 @pytest.fixture
-def tide(tmp_path: Path, now: datetime) -> TomlArchive:
-    """Batches from six hours ago into the next hours; the schedule starts three hours ago."""
-    archive = TomlArchive(tmp_path)
-    archive.write_file(f"start = {now - 3 * HOUR:%Y-%m-%dT%H:%M:%SZ}")
-    first = slot_at(archive, now - 6 * HOUR)
-    archive.write_batches(range(first, first + 9 * SLOTS_PER_RUN))
+def scheduled_hours() -> int:
+    """How far back the schedule starts; batches reach twice as far, and into the next hours."""
+    return 3
+
+
+@pytest.fixture
+def tide(tmp_path: Path, now: datetime, scheduled_hours: int) -> TomlArchive:
+    # Records that live as long as the story is: what is lost or doubled at its beginning shows at its end.
+    archive = TomlArchive(tmp_path, span=(2 * scheduled_hours + 4) * SLOTS_PER_RUN)
+    archive.write_file(f"start = {now - scheduled_hours * HOUR:%Y-%m-%dT%H:%M:%SZ}")
+    first = slot_at(archive, now - (2 * scheduled_hours + 1) * HOUR)
+    archive.write_batches(range(first, first + (2 * scheduled_hours + 4) * SLOTS_PER_RUN))
     return archive
 
 
@@ -92,6 +98,26 @@ def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArch
     assert page.import_errors() == []
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("scheduled_hours", [25])
+def test_overlaps_lose_and_double_nothing(airflow: EmbeddedAirflow, tide: TomlArchive, now: datetime) -> None:
+    """A backfill beside the schedule, two writers at nearly every commit: at least 50 pairs of updates overlap."""
+    page = Page(airflow)
+    wait(airflow, "the first scheduled run", lambda: "success" in page.states().values())
+    first, last = now - 51 * HOUR, now - 26 * HOUR
+    airflow.airflow(
+        "backfill", "create", "--dag-id", "tide", "--from-date", first.isoformat(), "--to-date", last.isoformat(),
+        "--run-backwards", "--max-active-runs", "2",
+    )  # fmt: skip
+    wait(airflow, "all runs", lambda: len(page.states()) >= 51 and set(page.states().values()) == {"success"})
+
+    applied = tide.applied()
+    assert applied[: 51 * SLOTS_PER_RUN] == list(range(slot_at(tide, first), slot_at(tide, now)))
+    assert tide.content() == tide.expected(applied)
+    assert tide.open().audit().clean
+    assert page.overlaps() >= 50
+
+
 class Page:
     """What Airflow knows: by its API, and what the API does not tell from its database."""
 
@@ -107,6 +133,15 @@ class Page:
     def tries(self) -> list[int]:
         query = "select try_number from task_instance where dag_id = 'tide' and task_id = 'update'"
         return [row[0] for row in self._rows(query)]
+
+    def overlaps(self) -> int:
+        """Pairs of updates, one scheduled and one of a backfill, that ran at the same time."""
+        updates = "from task_instance where dag_id = 'tide' and task_id = 'update' and run_id like"
+        [(pairs,)] = self._rows(
+            f"select count(*) from (select * {updates} 'scheduled%') s join (select * {updates} 'backfill%') b "
+            "on s.start_date < b.end_date and b.start_date < s.end_date"
+        )
+        return int(pairs)
 
     def asset_events(self) -> list[dict[str, Any]]:
         return list(self._call("/api/v2/assets/events")["asset_events"])

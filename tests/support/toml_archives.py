@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 import tidewheel
 from tidewheel.archive import Archive
+from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.oracle import Oracle, Record
 from tidewheel.indexing.slots import TimeAxis, iso
 from tidewheel.storage.ledger_store import ledger_of
@@ -30,7 +31,7 @@ clock = "{clock}"
 
 [time]
 interval = "20m"
-max_lifetime = "4h"
+max_lifetime = "{lifetime}"
 
 [layout]
 expiration_classes = 3
@@ -45,7 +46,7 @@ grace = "1h"
 vacuum_period = "1h"
 
 [schedule]
-cron = "0 * * * *"
+cron = "{cron}"
 {schedule}
 """
 
@@ -57,21 +58,24 @@ class TomlArchive:
     folder: Path
     name: str = "tide"
     axis: TimeAxis = field(default_factory=lambda: TimeAxis(20 * MINUTE_US))
+    span: int = SPAN
 
     @property
     def path(self) -> Path:
         return self.folder / "archives" / f"{self.name}.toml"
 
-    def write_file(self, schedule: str = "", clock: str = "wall") -> None:
+    def write_file(self, schedule: str = "", *, clock: str = "wall", cron: str = "0 * * * *") -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(_FILE.format(name=self.name, schedule=schedule, clock=clock), encoding="utf-8")
+        lifetime = duration_text(self.span * self.axis.interval_us)
+        text = _FILE.format(name=self.name, schedule=schedule, clock=clock, cron=cron, lifetime=lifetime)
+        self.path.write_text(text, encoding="utf-8")
 
     def write_batches(self, slots: Iterable[int], edition: int = 0) -> None:
         """The files of some slots; a later edition holds other records."""
         folder = self.folder / "batches"
         folder.mkdir(exist_ok=True)
         for slot in slots:
-            lines = [json.dumps(self._row(record)) for record in records_of(slot, edition)]
+            lines = [json.dumps(self._row(record)) for record in records_of(slot, edition, self.span)]
             neighbour = folder / f"{slot}.part"
             neighbour.write_text("\n".join(lines) + "\n", encoding="utf-8")
             neighbour.replace(folder / f"{slot}.json")
@@ -108,16 +112,16 @@ class TomlArchive:
         """What must be alive after these slots, by the oracle; `editions` names those that were corrected."""
         oracle = Oracle()
         for slot in slots:
-            oracle.update({slot: records_of(slot, (editions or {}).get(slot, 0))})
+            oracle.update({slot: records_of(slot, (editions or {}).get(slot, 0), self.span)})
         watermark = self.open().snapshot().watermark
         if watermark is not None:
             oracle.expire(watermark)
         return sorted((r.slot, r.expiration_slot, str(r.key), r.body) for r in oracle.content())  # type: ignore[misc]
 
 
-def records_of(slot: int, edition: int, rows: int = 40) -> list[Record]:
+def records_of(slot: int, edition: int, span: int, rows: int = 40) -> list[Record]:
     chance = random.Random(slot * 1000 + edition)
     return [
-        Record(slot, slot + chance.randint(0, SPAN - 1), f"k{chance.randrange(9)}", chance.randrange(1_000_000))
+        Record(slot, slot + chance.randint(0, span - 1), f"k{chance.randrange(9)}", chance.randrange(1_000_000))
         for _ in range(rows)
     ]
