@@ -119,7 +119,7 @@ class TomlArchive:
         return sorted((r.slot, r.expiration_slot, str(r.key), r.body) for r in oracle.content())  # type: ignore[misc]
 
 
-def records_of(slot: int, edition: int, span: int, rows: int = 40) -> list[Record]:
+def records_of(slot: int, edition: int, span: int = SPAN, rows: int = 40) -> list[Record]:
     chance = random.Random(slot * 1000 + edition)
     return [
         Record(slot, slot + chance.randint(0, span - 1), f"k{chance.randrange(9)}", chance.randrange(1_000_000))
