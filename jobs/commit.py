@@ -132,27 +132,32 @@ def _write_entry(
             commit_properties=_properties(receipt),
             post_commithook_properties=_NO_HOOKS,
         )
-    except CommitFailedError as error:
-        raise Conflict(
-            f"version {version} of archive {snapshot.definition.name} was committed by somebody else first. "
-            "This attempt changed nothing",
-            "run the command again",
-        ) from error
     except Exception as error:
-        if not _landed(snapshot, receipt, error):
-            raise InvalidInput(
-                f"version {version} of archive {snapshot.definition.name} could not be written: {error}. "
-                "Nothing was changed",
-                "make room or give the right to write there, then run the command again",
+        later = _receipts_since(snapshot, receipt, error)
+        if any(one.attempt == receipt.attempt and one.head == receipt.head for _, one in later):
+            return version
+        if later or isinstance(error, CommitFailedError):
+            raise Conflict(
+                f"version {version} of archive {snapshot.definition.name} was committed by somebody else first. "
+                "This attempt changed nothing",
+                "run the command again",
             ) from error
+        raise InvalidInput(
+            f"version {version} of archive {snapshot.definition.name} could not be written: {error}. "
+            "Nothing was changed",
+            "make room or give the right to write there, then run the command again",
+        ) from error
     return version
 
 
-def _landed(snapshot: Snapshot, receipt: Receipt, error: Exception) -> bool:
-    """Whether the attempt is in the log although its commit raised."""
+def _receipts_since(snapshot: Snapshot, receipt: Receipt, error: Exception) -> list[tuple[int, Receipt]]:
+    """What was committed since the snapshot, by a commit that raised perhaps as well.
+
+    It may even be told that it lost: when an object store's answer goes missing, the request is sent once more, and
+    then finds the entry that the first one made.
+    """
     try:
-        fresh = open_snapshot(snapshot.location)
-        later = receipts_after(fresh, snapshot.version)
+        return receipts_after(open_snapshot(snapshot.location), snapshot.version)
     except TidewheelError as unreadable:
         raise OutcomeUnknown(
             f"attempt {receipt.attempt} on archive {snapshot.definition.name} raised at its commit ({error}), and "
@@ -160,7 +165,6 @@ def _landed(snapshot: Snapshot, receipt: Receipt, error: Exception) -> bool:
             f"look for the attempt before anything else: tidewheel history {snapshot.location.uri}",
             attempt=receipt.attempt,
         ) from error
-    return any(one.attempt == receipt.attempt and one.head == receipt.head for _, one in later)
 
 
 def _properties(receipt: Receipt) -> CommitProperties:

@@ -7,6 +7,7 @@ files. Head and watermark ride in transaction identifiers, which checkpoints kee
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +29,7 @@ DEFINITION_KEY = "tidewheel"
 WATERMARK_OFFSET = 1 << 62
 READER_VERSION_MAX = 1
 WRITER_VERSION_MAX = 2
+GAP_PAUSES_S = (0.01, 0.05, 0.25)
 FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.enableRowTracking")
 
 
@@ -136,7 +138,7 @@ def with_definition(schema: Schema, definition: Definition) -> Schema:
 
 def _open_table(location: Location, version: int | None) -> DeltaTable:
     try:
-        return DeltaTable(location.delta_uri, version=version, storage_options=location.storage_options)
+        return _read_log(location, version)
     except TableNotFoundError as error:
         raise InvalidInput(
             f"there is no archive at {location.uri}", "check the path, or create it: tidewheel init ARCHIVE"
@@ -147,6 +149,18 @@ def _open_table(location: Location, version: int | None) -> DeltaTable:
             f"the Delta log of {location.uri}{at} cannot be read: {error}",
             "a log entry may be missing, half written or already cleaned away; restore _delta_log from a copy",
         ) from error
+
+
+def _read_log(location: Location, version: int | None) -> DeltaTable:
+    """Open the table. A folder listed while entries appear in it may show one without the one before: look again."""
+    for pause_s in (*GAP_PAUSES_S, None):
+        try:
+            return DeltaTable(location.delta_uri, version=version, storage_options=location.storage_options)
+        except DeltaError as error:
+            if pause_s is None or "found gap" not in str(error):
+                raise
+            time.sleep(pause_s)
+    raise AssertionError("the last look returns or raises")
 
 
 def _refuse_unknown_features(location: Location, table: DeltaTable) -> None:

@@ -25,7 +25,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this tree, built by way of the source distribution, as publishing does."""
     place = tmp_path_factory.mktemp("packaging")
     tree = place / "tree"
-    for folder in ("tidewheel", *ROOMS):
+    for folder in ("tidewheel", "archives", *ROOMS):
         shutil.copytree(ROOT / folder, tree / folder, symlinks=True)
     for file in (ROOT / "pyproject.toml", ROOT / "LICENSE", *ROOT.glob("README*")):
         shutil.copy(file, tree)

@@ -25,7 +25,6 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LossyProxy]:
         yield running
 
 
-@pytest.mark.xfail(strict=True, reason="jobs/commit.py takes the answer to the repeated request for a lost race")
 @pytest.mark.parametrize("losses", [1, 2])
 def test_a_commit_whose_answer_was_lost_is_found_in_the_log(proxy: LossyProxy, losses: int) -> None:
     create_contract_table(TABLE)
