@@ -89,7 +89,8 @@ def workload_of(results: Results, race: str) -> Workload | None:
     if lives is None or not sizes or stream["head_factor"] != 1 or stream["rows"] < 1000:
         return None
     rows = lives["rows_per_slot"]
-    return Workload(rows, rows * float(np.median(sizes)), tuple(lives["shares"]))
+    whole = sum(lives["shares"])  # not quite 1: results are kept to six digits
+    return Workload(rows, rows * float(np.median(sizes)), tuple(share / whole for share in lives["shares"]))
 
 
 def _check(results: Results, race: str, contender: Ours, workload: Workload, measured: Summary) -> Check:

@@ -145,7 +145,6 @@ def _run(row: tuple[Any, ...]) -> Run:
     *moments, value = row
     queued, source_start, source_end, start, end = (_seconds(one) for one in moments)
     receipt = json.loads(value)
-    receipt = json.loads(receipt) if isinstance(receipt, str) else receipt
     spent = {step: ms / 1000 for step, ms in receipt["timings_ms"].items()}
     committed, ended = _seconds(receipt["committed"]), _seconds(receipt["ended"])
     session = spent.pop("session", 0.0)
