@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from time import monotonic, sleep
 from types import MappingProxyType
 
 from py4j.protocol import Py4JJavaError
@@ -34,6 +35,7 @@ from tidewheel.storage.snapshot import Snapshot
 
 LOG = logging.getLogger(__name__)
 ROW_BYTES_ASSUMED = 200
+TASKS_END_S = 30
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,16 @@ def write_work(
             frame, job.location, folder, snapshot.definition, sizes, max(1, int(target / row_bytes)), target
         )
     except (PySparkException, Py4JJavaError) as error:
+        _wait_for_tasks(frame.sparkSession)
         raise _failed(job, error) from error
+
+
+def _wait_for_tasks(spark: SparkSession) -> None:
+    """A job has failed with its first task; until the others have ended, they write into what is to be discarded."""
+    tracker = spark.sparkContext._jsc.sc().statusTracker()
+    end = monotonic() + TASKS_END_S
+    while any(one.numRunningTasks() for one in tracker.getExecutorInfos()) and monotonic() < end:
+        sleep(0.05)
 
 
 def expected_sizes(state: TableState, plan: Plan) -> dict[SubIndex, int]:
