@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import random
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.support import byte_search
 from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
 from tests.support.copies import committed_us, copied
 from tidewheel.indexing.oracle import Record
@@ -203,19 +203,7 @@ def test_after_the_deadline_no_file_holds_the_value(archive: SmallArchive) -> No
 
 def holders(archive: SmallArchive, value: str) -> list[str]:
     """The files below the archive that hold a text, decoded."""
-    root = Path(archive.job.location.uri)
-    files = [path for path in sorted(root.rglob("*")) if path.is_file()]
-    return [path.relative_to(root).as_posix() for path in files if value in decoded(path)]
-
-
-def decoded(path: Path) -> str:
-    if path.suffix == ".gz":
-        return gzip.decompress(path.read_bytes()).decode()
-    if path.suffix != ".parquet":
-        return path.read_bytes().decode(errors="replace")
-    parquet = pq.ParquetFile(path)
-    groups = [parquet.metadata.row_group(number).to_dict() for number in range(parquet.num_row_groups)]
-    return f"{parquet.read().to_pylist()} {groups}"
+    return byte_search.holders(Path(archive.job.location.uri), [value]).get(value, [])
 
 
 def test_quarantined_records_go_when_their_batch_counts_no_more(archive: SmallArchive) -> None:
