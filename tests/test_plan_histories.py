@@ -8,27 +8,11 @@ from collections import Counter
 
 import pytest
 
-from tests.support.model_table import ModelTable, cells_of, definition_of, forget_matcher
+from tests.support.model_table import ModelTable, cells_of, definition_of, forget_matcher, random_generation
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.oracle import Oracle, Record
 
 HISTORIES = int(os.environ.get("TIDEWHEEL_HISTORIES", "1500"))
-
-
-def random_generation(chance: random.Random, number: int, span: int) -> Generation:
-    kind = chance.choice(list(LayoutKind))
-    g, e = chance.choice([(1, 1), (2, 2), (3, 2), (4, 4), (1, span), (span, 1), (1, 4), (2, 3)])
-    if kind is LayoutKind.WAVE_BY_INSERTION:
-        e = 1
-    if kind is LayoutKind.WAVE_BY_EXPIRATION:
-        g = 1
-    return Generation(
-        number,
-        Layout(kind, g, e, span, seed=chance.randrange(5)),
-        chance.choice(list(Strategy)),
-        dead_share_max=chance.choice([0.0, 0.3, 0.5, 1.0]),
-        runs_max=chance.choice([1, 3, 16]),
-    )
 
 
 def random_batch(chance: random.Random, slot: int, span: int) -> list[Record]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tidewheel.indexing.definition import Clock, Definition, Retention
-from tidewheel.indexing.layouts import Generation
+from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.ledger import Ledger, fold
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.plan import Plan, plan_forget, plan_relocation, plan_update
@@ -27,6 +28,22 @@ def definition_of(generation: Generation, span: int) -> Definition:
         generations=(generation,),
         retention=Retention(1, 1, 1, 1),
         salt="salt",
+    )
+
+
+def random_generation(chance: random.Random, number: int, span: int) -> Generation:
+    kind = chance.choice(list(LayoutKind))
+    g, e = chance.choice([(1, 1), (2, 2), (3, 2), (4, 4), (1, span), (span, 1), (1, 4), (2, 3)])
+    if kind is LayoutKind.WAVE_BY_INSERTION:
+        e = 1
+    if kind is LayoutKind.WAVE_BY_EXPIRATION:
+        g = 1
+    return Generation(
+        number,
+        Layout(kind, g, e, span, seed=chance.randrange(5)),
+        chance.choice(list(Strategy)),
+        dead_share_max=chance.choice([0.0, 0.3, 0.5, 1.0]),
+        runs_max=chance.choice([1, 3, 16]),
     )
 
 
@@ -94,7 +111,7 @@ class ModelTable:
         gone: dict[int, dict[int, Cell]] = defaultdict(dict)
         for record in filter(hit, alive):
             cell = gone[record.slot].get(record.expiration_slot, Cell(0, 0))
-            gone[record.slot][record.expiration_slot] = cell.plus(_cell(record))
+            gone[record.slot][record.expiration_slot] = cell.plus(cell_of(record))
         bound = max((last for _, last in self.ledger.applied), default=None)
         tombstones = () if bound is None else (Tombstone(("key",), repr(key), bound),)
         self._commit(
@@ -186,14 +203,14 @@ class ModelTable:
             for part in range(0, len(records), self.rows_max_per_file):
                 chunk = tuple(records[part : part + self.rows_max_per_file])
                 path = f"a{self.version}/{number}/{g}/{e}/{part}"
-                self.files[path] = (_fact(path, (number, g, e), chunk), chunk)
+                self.files[path] = (fact_of(path, (number, g, e), chunk), chunk)
         self.watermark = receipt.watermark
         self.ledger = fold(self.ledger, self.version, receipt, self.definition.span)
         self.receipts.append((self.version, receipt))
         self.past[self.version] = (dict(self.files), self.ledger)
 
 
-def _fact(path: str, subindex: SubIndex, records: tuple[Record, ...]) -> FileFact:
+def fact_of(path: str, subindex: SubIndex, records: tuple[Record, ...]) -> FileFact:
     number, g, e = subindex
     slots = [record.slot for record in records]
     expirations = [record.expiration_slot for record in records]
@@ -211,14 +228,14 @@ def _fact(path: str, subindex: SubIndex, records: tuple[Record, ...]) -> FileFac
     )
 
 
-def _cell(record: Record) -> Cell:
+def cell_of(record: Record) -> Cell:
     return Cell(1, hash((record.slot, record.expiration_slot, repr(record.key), repr(record.body))) % (1 << 64))
 
 
 def _slot_receipt(slot: int, records: list[Record], stored: list[Record]) -> SlotReceipt:
     cells: dict[int, Cell] = {}
     for record in stored:
-        cells[record.expiration_slot] = cells.get(record.expiration_slot, Cell(0, 0)).plus(_cell(record))
+        cells[record.expiration_slot] = cells.get(record.expiration_slot, Cell(0, 0)).plus(cell_of(record))
     gone = len(records) - len(stored)
     return SlotReceipt(slot, len(records), len(stored), 0, gone, 0, 0, cells)
 
@@ -227,7 +244,7 @@ def cells_of(records: Iterable[Record]) -> dict[tuple[int, int], Cell]:
     cells: dict[tuple[int, int], Cell] = {}
     for record in records:
         at = (record.slot, record.expiration_slot)
-        cells[at] = cells.get(at, Cell(0, 0)).plus(_cell(record))
+        cells[at] = cells.get(at, Cell(0, 0)).plus(cell_of(record))
     return cells
 
 

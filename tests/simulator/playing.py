@@ -1,0 +1,178 @@
+"""Plays a history in a world of its own, checks what must hold, and makes a short history of one that fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tests.simulator.attempts import Attempt, Order, undo
+from tests.simulator.cleaning import Vacuum
+from tests.simulator.faults import Fault
+from tests.simulator.invariants import AFTER_COMMIT, AFTER_VACUUM, Check, Violation, pinned_reader
+from tests.simulator.steps import CLOCK_JUMP_US, READERS, WRITERS, Step, random_definition, random_steps, shrunk
+from tests.simulator.world import World
+
+STEPS_PER_HISTORY = 150
+
+
+class Play:
+    """One history under way. With `only`, that invariant alone is checked."""
+
+    def __init__(self, seed: int, fault: Fault | None = None, only: str | None = None) -> None:
+        self.world = World(seed, random_definition(seed), fault)
+        self.only = only
+        self.tally: Counter[str] = Counter()
+        self.writers: list[Attempt | None] = [None] * WRITERS
+        self.readers = [0] * READERS
+        self.vacuum: Vacuum | None = None
+        self.names = 0
+        self.checked = 1
+
+    def play(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            getattr(self, f"_{step.what.replace(' ', '_')}")(step)
+            self._check_commits()
+        self._mend()
+
+    def _order(self, step: Step) -> None:
+        assert step.order is not None
+        if self._busy(step.who):
+            self._go(step)
+        else:
+            self._start(step.who, step.order)
+
+    def _go(self, step: Step) -> None:
+        """A step of that writer; of the next one, if that one has nothing to do."""
+        writer = self.writers[step.who if self._busy(step.who) else (step.who + 1) % WRITERS]
+        if writer is not None and writer.next is not None:
+            was = writer.next
+            writer.step()
+            if was == writer.commit_step and writer.next == writer.plan_step:
+                self.tally["conflicts"] += 1
+            elif writer.next is None and was != writer.report_step:
+                self.tally["refusals"] += 1
+
+    def _again(self, step: Step) -> None:
+        writer = self.writers[step.who]
+        if writer is not None and writer.next is None:
+            self._start(step.who, writer.order)
+
+    def _answer_lost(self, step: Step) -> None:
+        writer = self.writers[step.who]
+        if writer is not None:
+            writer.answer_lost = True
+            self._go(step)
+            writer.answer_lost = False
+
+    def _crash(self, step: Step) -> None:
+        writer = self.writers[step.who]
+        if writer is not None and writer.next is not None:
+            self.tally["crashes"] += 1
+            writer.die(halfway=bool(step.number))
+
+    def _deliver(self, step: Step) -> None:
+        self.world.editions[step.number] = self.world.editions.get(step.number, 0) + 1
+
+    def _undo(self, step: Step) -> None:
+        self.tally["undone"] += undo(self.world, step.number, self._name())
+
+    def _vacuum(self, step: Step) -> None:
+        if self.vacuum is None or self.vacuum.next is None:
+            self.vacuum = Vacuum(self.world)
+        assert self.vacuum.next is not None
+        self.vacuum.next()
+        self._check(AFTER_VACUUM if self.vacuum.next is None else {"named files": AFTER_VACUUM["named files"]})
+        self.tally["vacuums"] += self.vacuum.next is None
+
+    def _vacuum_dies(self, step: Step) -> None:
+        self.vacuum = None
+
+    def _open(self, step: Step) -> None:
+        self.readers[step.who] = self.world.version
+
+    def _read(self, step: Step) -> None:
+        self.tally["reads"] += 1
+        version = self.readers[step.who]
+        self._check({"pinned readers": lambda world: pinned_reader(world, version)})
+
+    def _clock(self, step: Step) -> None:
+        self.world.pass_time(step.number)
+
+    def _mend(self) -> None:
+        """Everybody dies and runs again; then time passes, vacuum passes, and nothing but the archive is left."""
+        world = self.world
+        for who, writer in enumerate(self.writers):
+            if writer is not None and writer.next is not None:
+                writer.die(halfway=False)
+                self._start(who, writer.order)
+                while self._busy(who):
+                    self._go(Step("go", who))
+                    self._check_commits()
+        world.pass_time(world.latest_us - world.now_us + CLOCK_JUMP_US)
+        self.vacuum = None
+        while self.vacuum is None or self.vacuum.next is not None:
+            self._vacuum(Step("vacuum"))
+        self._check({"orphans": _only_the_archive_is_left})
+
+    def _start(self, who: int, order: Order) -> None:
+        self.tally["attempts"] += 1
+        self.writers[who] = attempt = Attempt(self.world, order, self._name())
+        attempt.step()
+
+    def _busy(self, who: int) -> bool:
+        writer = self.writers[who]
+        return writer is not None and writer.next is not None
+
+    def _name(self) -> str:
+        self.names += 1
+        return f"run{self.names}"
+
+    def _check_commits(self) -> None:
+        if len(self.world.committed) > self.checked:
+            self.tally["commits"] += len(self.world.committed) - self.checked
+            self.checked = len(self.world.committed)
+            self._check(AFTER_COMMIT)
+
+    def _check(self, checks: dict[str, Check]) -> None:
+        for name, check in checks.items():
+            if self.only in (None, name):
+                for what in check(self.world):
+                    raise Violation(name, what)
+
+
+def play(seed: int, length: int = STEPS_PER_HISTORY) -> Counter[str]:
+    """Play the history of a seed; a failure says how to repeat it and which few steps suffice."""
+    steps = random_steps(seed, length)
+    one = Play(seed)
+    try:
+        one.play(steps)
+    except Exception as error:
+        error.add_note(f"repeat with: python -m tests.simulate --seed {seed} --length {length}")
+        error.add_note("these steps suffice:\n  " + "\n  ".join(map(str, shrunk_history(seed, steps, error))))
+        raise
+    one.tally["steps"] = len(steps)
+    return one.tally
+
+
+def shrunk_history(seed: int, steps: list[Step], error: Exception, fault: Fault | None = None) -> list[Step]:
+    """The shortest part found that fails in the same way."""
+    kind = _kind(error)
+    only = kind if fault is not None else None
+    return shrunk(steps, lambda part: _kind(failure(seed, part, fault, only)) == kind)
+
+
+def failure(seed: int, steps: Sequence[Step], fault: Fault | None = None, only: str | None = None) -> Exception | None:
+    try:
+        Play(seed, fault, only).play(steps)
+    except Exception as error:
+        return error
+    return None
+
+
+def _kind(error: Exception | None) -> str:
+    return error.invariant if isinstance(error, Violation) else type(error).__name__
+
+
+def _only_the_archive_is_left(world: World):  # type: ignore[no-untyped-def]
+    current = {fact.path for fact in world.state.files}
+    yield from sorted(world.files.keys() - current)

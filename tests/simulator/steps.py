@@ -1,0 +1,110 @@
+"""Random histories as plain lists: every step carries all it needs, so any part of a history is a history."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.simulator.attempts import Order
+from tests.support.model_table import definition_of, random_generation
+from tidewheel.indexing.definition import Definition, Retention
+
+WRITERS = 2
+READERS = 3
+GRACE_US = 100
+RETENTION = Retention(grace_us=GRACE_US, vacuum_period_us=1, log_us=3 * GRACE_US, quarantine_us=8 * GRACE_US)
+CLOCK_JUMP_US = 20 * GRACE_US
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happens. `who` is a writer or a reader, `number` a slot, a duration or how many versions."""
+
+    what: str
+    who: int = 0
+    number: int = 0
+    order: Order | None = None
+
+
+WEIGHTS = {
+    "go": 40,
+    "order": 26,
+    "deliver": 6,
+    "crash": 4,
+    "again": 4,
+    "answer lost": 2,
+    "undo": 2,
+    "vacuum": 8,
+    "vacuum dies": 1,
+    "open": 3,
+    "read": 3,
+    "clock": 5,
+}
+
+
+def random_definition(seed: int) -> Definition:
+    chance = random.Random(seed)
+    span = chance.choice([1, 2, 4, 5])
+    definition = definition_of(random_generation(chance, 0, span), span)
+    return Definition(**{**definition.__dict__, "retention": RETENTION})
+
+
+def random_steps(seed: int, length: int) -> list[Step]:
+    """A history. One in four has a clock that jumps in both directions."""
+    chance = random.Random(seed)
+    span, head, jumpy = random_definition(seed).span, chance.randrange(-5, 5), chance.random() < 0.25
+    kinds = chance.choices(list(WEIGHTS), list(WEIGHTS.values()), k=length)
+    steps = []
+    for what in kinds:
+        if what == "order":
+            order = _random_order(chance, head, span)
+            head = max([head, *order.slots, order.number if order.kind == "expire" else head])
+            steps.append(Step(what, chance.randrange(WRITERS), order=order))
+        elif what == "deliver":
+            steps.append(Step(what, number=head - chance.randrange(-1, span + 2)))
+        elif what == "clock":
+            far = jumpy and chance.random() < 0.3
+            steps.append(Step(what, number=chance.choice((-1, 1)) * CLOCK_JUMP_US if far else chance.randrange(1, 60)))
+        elif what == "undo":
+            steps.append(Step(what, number=chance.choice((1, 1, 1, 2, 3))))
+        else:
+            actors = READERS if what in ("open", "read") else WRITERS
+            steps.append(Step(what, chance.randrange(actors), chance.randrange(2)))
+    return steps
+
+
+def _random_order(chance: random.Random, head: int, span: int) -> Order:
+    confirmed = chance.random() < 0.8
+    kind = chance.choices(
+        ["next", "same", "back", "range", "jump", "expire", "forget", "run both", "rebuild"],
+        [12, 4, 5, 3, 1, 2, 2, 1, 1],
+    )[0]
+    if kind in ("forget", "run both", "rebuild"):
+        return Order(kind, number=chance.randrange(5), confirmed=confirmed)
+    if kind == "expire":
+        return Order(kind, number=head + chance.randrange(0, 3), confirmed=confirmed)
+    first = {
+        "next": head + 1,
+        "same": head,
+        "back": head - chance.randrange(0, span + 3),
+        "range": head - chance.randrange(0, 3),
+        "jump": head + chance.randrange(1, 2 * span + 2),
+    }[kind]
+    return Order("update", tuple(range(first, first + (3 if kind == "range" else 1))), confirmed=confirmed)
+
+
+def shrunk(steps: list[Step], fails: Callable[[list[Step]], bool]) -> list[Step]:
+    """A part of a failing history that still fails: pieces are left out, ever smaller ones."""
+    size = len(steps) // 2
+    while size:
+        at, before = 0, len(steps)
+        while at < len(steps):
+            shorter = steps[:at] + steps[at + size :]
+            if fails(shorter):
+                steps = shorter
+            else:
+                at += size
+        if len(steps) == before or size > 1:
+            size //= 2
+    return steps
