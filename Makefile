@@ -49,6 +49,10 @@ format: setup ## Let ruff rewrite what it can
 test-nightly: setup ## The tests that take minutes
 	$(BIN)/pytest -q -m nightly
 
+.PHONY: simulate
+simulate: setup ## Ten million steps of random histories with faults, against the oracle (SEED=0)
+	$(BIN)/python -m tests.simulate --seed $(or $(SEED),0) --steps 10000000
+
 .PHONY: test-cluster
 test-cluster: setup ## Airflow on PostgreSQL, a Spark cluster and an S3 store as processes of this machine (needs Go; 10 min)
 	scripts/cluster install

@@ -155,9 +155,11 @@ class _Attempt:
             work = self._worked(one, plan)
             receipt = self.operation.receipt(one, plan, work, self.watch.spent_ms)
             self._refuse_older_than_grace(one)
+            self._refuse_vacuumed(one, work)
         except BaseException:
             self._discard()
             raise
+        reach("ready_to_commit")
         try:
             version = self.operation.commit(one, plan, work, receipt)
         except Conflict:
@@ -179,6 +181,21 @@ class _Attempt:
                 f"this attempt on archive {one.state.definition.name} took {duration_text(age_us)}; its files may be "
                 f"vacuumed after a grace of {duration_text(grace_us)}. Nothing was changed",
                 "bring fewer slots in one commit, or give the archive a longer grace",
+            )
+
+    def _refuse_vacuumed(self, one: Try, work: Work) -> None:
+        """A vacuum whose clock was ahead may have taken uncommitted files that are young. Cost: one listing."""
+        if not work.written.files:
+            return
+        location = self.job.location
+        there = {location.relative(info.path) for info in location.files_below(work.folder)}
+        gone = sorted(file.fact.path for file in work.written.files if file.fact.path not in there)
+        if gone:
+            raise InvalidInput(
+                f"{len(gone)} files that this attempt on archive {one.state.definition.name} wrote are gone before "
+                f"its commit, the first is {gone[0]}: a vacuum with a clock ahead of this one's took them. "
+                "Nothing was changed",
+                "set the clocks right, then run the command again",
             )
 
     def _worked(self, one: Try, plan: Plan) -> Work:

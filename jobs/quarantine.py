@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidewheel.indexing.definition import STORED_COLUMNS, Verdict
-from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.archive import ArchiveJob
@@ -71,13 +71,42 @@ def store_quarantined(job: ArchiveJob, plan: Plan, work: Work, attempt: str) -> 
         job.location.delete(path)
 
 
+def discard_quarantined(job: ArchiveJob, attempt: str) -> None:
+    """Take back what earlier tries of an attempt stored: its records count by its name, once. Cost: the side table."""
+    table = open_quarantine(job.location)
+    if table is not None:
+        table.delete(f"attempt = '{attempt}'")
+
+
 def open_quarantine(location: Location) -> DeltaTable | None:
     """The side table, if anything was ever quarantined."""
     side = location.side_location(FOLDER)
     try:
         return DeltaTable(side.delta_uri, storage_options=side.storage_options)
-    except TableNotFoundError:
-        return None
+    except TableNotFoundError as error:
+        if not any(info.path.endswith(".parquet") for info in side.files_below("")):
+            return None
+        raise _damaged(location, error) from error
+    except (DeltaError, OSError) as error:
+        raise _damaged(location, error) from error
+
+
+def check_readable(location: Location) -> None:
+    """Raise if a quarantined record cannot be read. Cost: the side table."""
+    table = open_quarantine(location)
+    try:
+        if table is not None:
+            table.to_pyarrow_table()
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise _damaged(location, error) from error
+
+
+def _damaged(location: Location, error: Exception) -> Damaged:
+    side = location.side_location(FOLDER)
+    return Damaged(
+        f"the quarantine at {side.uri} cannot be read: {error}",
+        f"move {side.uri} away, then bring the slots that had records in it again: tidewheel backfill",
+    )
 
 
 def quarantined_rows(location: Location, attempts: Iterable[tuple[int, str]]) -> list[dict[str, Any]]:

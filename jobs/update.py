@@ -23,7 +23,7 @@ from tidewheel.jobs.attempt import Outcome, PlanAgain, Try, attempt
 from tidewheel.jobs.carry_out import NewColumns, Work, carry_out
 from tidewheel.jobs.commit import commit
 from tidewheel.jobs.fail_points import reach
-from tidewheel.jobs.quarantine import store_quarantined
+from tidewheel.jobs.quarantine import discard_quarantined, store_quarantined
 from tidewheel.jobs.receipt import receipt_of
 from tidewheel.jobs.widen import widen
 from tidewheel.storage.ledger_store import receipts_after
@@ -95,6 +95,8 @@ class Update:
             widen(one.job, found.columns)
             raise PlanAgain from found
         reach("files_written")
+        if one.snapshot.version != one.started_version:
+            discard_quarantined(one.job, one.attempt)
         if work.written.rules:
             store_quarantined(one.job, plan, work, one.attempt)
             reach("quarantine_written")

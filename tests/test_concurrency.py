@@ -12,10 +12,13 @@ import pytest
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
 from tidewheel.indexing.errors import InvalidInput, Superseded
 from tidewheel.indexing.layouts import Generation
+from tidewheel.indexing.oracle import Record
 from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.migrate import migrate
+from tidewheel.jobs.quarantine import quarantined_rows
 from tidewheel.jobs.update import update
+from tidewheel.jobs.vacuum import vacuum
 
 pytestmark = pytest.mark.usefixtures("spark")
 SPAN = 4
@@ -88,6 +91,37 @@ def test_files_already_written_are_used_when_the_work_is_the_same(tmp_path: Path
     assert outcome.tries == 2
     assert any(run.endswith("-1") and run.startswith(str(outcome.receipt and outcome.receipt.attempt)) for run in
                committed_folders(archive))  # fmt: skip
+
+
+def test_an_attempt_that_writes_again_quarantines_its_records_once(archive: SmallArchive) -> None:
+    chance = random.Random(6)
+    archive.write(4, [*random_batch(chance, 4, SPAN), Record(4, 200, "too long", 1)])
+    outcome = update(interrupted(archive.job, lambda: archive.update({5: random_batch(chance, 5, SPAN)})), [4])
+    assert outcome.receipt is not None
+    assert outcome.tries == 2
+    assert outcome.receipt.slots[0].quarantined == 1
+    assert len(quarantined_rows(archive.job.location, [(4, outcome.receipt.attempt)])) == 1
+
+
+def test_an_attempt_whose_files_were_vacuumed_by_a_clock_ahead_is_not_committed(tmp_path: Path) -> None:
+    chance = random.Random(6)
+    generation = generation_of(strategy="no_rebuild", span=SPAN, dead_share_max=1.0, runs_max=100)
+    archive = SmallArchive(tmp_path, generation, SPAN).create()
+    archive.update({slot: random_batch(chance, slot, SPAN) for slot in (0, 3)})
+    archive.write(1, random_batch(chance, 1, SPAN))
+
+    def progress(step: str) -> None:
+        if step == "writing":
+            archive.update({2: random_batch(chance, 2, SPAN)})
+        if step.startswith("somebody else was first"):
+            # The archive's clock is months ahead of the store's.
+            vacuum(archive.job)
+
+    with pytest.raises(InvalidInput, match="clock ahead"):
+        update(replace(archive.job, progress=progress), [1])
+    archive.check()
+    archive.update({1: random_batch(chance, 1, SPAN)})
+    archive.check()
 
 
 def other_migrates(archive: SmallArchive, *, relocate: bool) -> None:

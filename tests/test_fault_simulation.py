@@ -23,7 +23,7 @@ def test_random_histories_with_faults_hold_every_invariant() -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(4))
 def test_a_million_steps(block: int) -> None:
     simulate(1_000_000 * (block + 1) + SEED, steps=1_000_000)
 
