@@ -13,10 +13,18 @@ VARIABLE = "TIDEWHEEL_FAIL_POINT"
 NAMES = (
     "planned",
     "files_written",
+    "migration_half_done",
     "quarantine_written",
+    "ready_to_commit",
     "committed",
     "ledger_folded",
+    "checkpoint_written",
+    "quarantine_swept",
+    "vacuum_begun",
     "vacuum_half_done",
+    "vacuum_data_done",
+    "vacuum_log_done",
+    "vacuum_quarantine_done",
 )
 
 

@@ -27,6 +27,7 @@ from tidewheel.jobs.attempt import Outcome, Try, attempt
 from tidewheel.jobs.carry_out import Work, check_conserved, placed, read_files, write_work
 from tidewheel.jobs.commit import commit
 from tidewheel.jobs.expressions import keyed_digest, quoted
+from tidewheel.jobs.fail_points import reach
 from tidewheel.jobs.judge import marked_forgotten
 from tidewheel.jobs.quarantine import sweep_quarantine
 from tidewheel.jobs.receipt import receipt_of
@@ -61,6 +62,7 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[str]] = (), where: str = 
         swept = sweep_quarantine(
             job, columns_of(snapshot), lambda frame: operation.matched(frame, job.spark(), snapshot.definition)
         )
+        reach("quarantine_swept")
         if swept:
             job.progress(f"{swept} quarantined records forgotten as well")
     return outcome
@@ -106,6 +108,7 @@ class _Forget:
             frames.append(placed(frame, one.state.definition.generation(number)))
         one.job.progress(f"rewriting {len(sources)} files")
         written = write_work(one.job, one.snapshot, one.state, plan, folder, *frames)
+        reach("files_written")
         check_conserved(one.state, plan, written, self.found)
         lap("write")
         return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))

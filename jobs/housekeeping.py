@@ -27,5 +27,6 @@ def after_commit(job: ArchiveJob, version: int) -> None:
         fold_into_ledger(snapshot)
         reach("ledger_folded")
         snapshot.table.create_checkpoint()
+        reach("checkpoint_written")
     except (TidewheelError, DeltaError, OSError) as error:
         LOG.warning("version %s is committed; its housekeeping failed and is tried again later: %s", version, error)

@@ -20,6 +20,7 @@ from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.attempt import Outcome, Try, attempt
 from tidewheel.jobs.carry_out import Work, check_all_conserved, placed, read_files, write_work
 from tidewheel.jobs.commit import commit_relocation, commit_schema
+from tidewheel.jobs.fail_points import reach
 from tidewheel.jobs.receipt import bare_receipt, receipt_of
 from tidewheel.jobs.write import NOTHING_WRITTEN, check_sizes
 from tidewheel.storage.snapshot import with_definition
@@ -62,6 +63,7 @@ class _Migrate:
         if plan.watermark is not None:
             frame = frame.where(frame["exp_slot"] > plan.watermark)
         written = write_work(one.job, one.snapshot, one.state, plan, folder, placed(frame, plan.generation))
+        reach("migration_half_done")
         check_all_conserved(one.state, written)
         lap("write")
         return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))

@@ -41,11 +41,15 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
         job.progress("folding receipts, writing a checkpoint")
         fold_into_ledger(snapshot, every=1)
         write_checkpoint(job.location, snapshot.table)
+        reach("vacuum_begun")
     since_us = now_us - snapshot.definition.retention.grace_us
     log = list_log(job.location)
     _sweep_data(job, snapshot, log, since_us, report)
+    reach("vacuum_data_done")
     _sweep_log(job, snapshot, log, now_us, report)
+    reach("vacuum_log_done")
     sweep_quarantine(job, snapshot, log, now_us, report)
+    reach("vacuum_quarantine_done")
     _sweep_beside(job, log, now_us, since_us, report)
     return report
 

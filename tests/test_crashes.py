@@ -3,87 +3,155 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.archives import SmallArchive, generation_of, random_batch
-from tidewheel.indexing.definition import Policy
+from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
+from tests.support.copies import copied
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.oracle import Record
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.fail_points import VARIABLE, FailPointReached
+from tidewheel.jobs.fail_points import NAMES, VARIABLE, FailPointReached
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.migrate import migrate
+from tidewheel.jobs.undo import undo
 from tidewheel.jobs.update import update
 from tidewheel.jobs.vacuum import vacuum
+from tidewheel.storage.snapshot import open_snapshot
 
-pytestmark = pytest.mark.usefixtures("spark")
 SPAN = 4
-ABOUT_UPDATES = ("planned", "files_written", "quarantine_written", "committed", "ledger_folded")
+OTHER = generation_of(g=3, e=1, strategy="rebuild", span=SPAN)
+AFTER_COMMIT = ("committed", "ledger_folded", "checkpoint_written", "quarantine_swept")
+PLACES = {
+    "update": (
+        "planned",
+        "files_written",
+        "quarantine_written",
+        "ready_to_commit",
+        "committed",
+        "ledger_folded",
+        "checkpoint_written",
+    ),
+    "forget": ("planned", "files_written", "ready_to_commit", "committed", "quarantine_swept"),
+    "run both": ("planned", "ready_to_commit", "committed"),
+    "rebuild": ("planned", "migration_half_done", "ready_to_commit", "committed"),
+    "undo": ("planned", "committed"),
+    "vacuum": ("vacuum_begun", "vacuum_half_done", "vacuum_data_done", "vacuum_log_done", "vacuum_quarantine_done"),
+}
+PAIRS = [(kind, place) for kind, places in PLACES.items() for place in places]
+BATCH = random_batch(random.Random(8), 9, SPAN)
 
 
-@pytest.fixture
-def archive(tmp_path: Path) -> SmallArchive:
+@pytest.fixture(scope="module")
+def nine_slots_built(tmp_path_factory: pytest.TempPathFactory, spark: object) -> SmallArchive:
+    """Versions 1 to 9, so that the next commit is the one that folds; one record in quarantine."""
     chance = random.Random(3)
-    archive = SmallArchive(tmp_path, generation_of(span=SPAN), SPAN).create()
-    for slot in range(9):
+    archive = SmallArchive(tmp_path_factory.mktemp("nine_slots"), generation_of(span=SPAN), SPAN, now_us=0).create()
+    archive.write(8, [])
+    for slot in range(8):
         archive.update({slot: random_batch(chance, slot, SPAN)})
+    records = random_batch(chance, 8, SPAN)
+    archive.write(8, [*records, Record(8, 200, "k1", 1)])
+    update(archive.job, [8], confirmed=EVERYTHING)
+    archive.oracle.update({8: records})
     return archive
 
 
-def content_ids(archive: SmallArchive) -> list[int]:
-    return [row[3] for row in archive.content()]
+@pytest.fixture
+def archive(nine_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
+    archive = copied(nine_slots_built, tmp_path)
+    archive.write(9, [*BATCH, Record(9, 200, "too long", 1)])
+    return archive
 
 
-@pytest.mark.parametrize("place", ABOUT_UPDATES)
-def test_an_update_that_dies_is_mended_by_a_rerun(
-    archive: SmallArchive, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    records = random_batch(random.Random(8), 9, SPAN)
-    archive.write(9, [*records, Record(9, 200, "too long", 1)])
+def operation(archive: SmallArchive, kind: str) -> tuple[Callable[[], object], Callable[[], object]]:
+    """An operation, and what it means to the oracle."""
+    oracle = archive.oracle
+    if kind == "update":
+        return lambda: update(archive.job, [9], confirmed=EVERYTHING), lambda: oracle.update({9: BATCH})
+    if kind == "forget":
+        return lambda: forget(archive.job, keys=[("k1",)]), lambda: oracle.forget(lambda record: record.key == "k1")
+    if kind == "undo":
+        oracle_before = {slot: records for slot, records in oracle.batches.items() if slot < 8}
+
+        def take_back() -> None:
+            oracle.batches, oracle.watermark = oracle_before, 7
+
+        return lambda: undo(archive.job, 8), take_back
+    if kind == "vacuum":
+        archive.now_us = 2**52
+        return lambda: vacuum(archive.job), lambda: None
+    relocate = kind == "rebuild"
+    return lambda: migrate(archive.job, OTHER, relocate=relocate), lambda: archive.migrated_to(OTHER)
+
+
+def rerun(kind: str, run: Callable[[], object], *, committed: bool) -> None:
+    """Run again; a migration that took place is told that it did."""
+    if committed and kind == "run both":
+        with pytest.raises(InvalidInput, match="already has this layout"):
+            run()
+    else:
+        run()
+
+
+def dies(archive: SmallArchive, kind: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, apply = operation(archive, kind)
+    before = open_snapshot(archive.job.location).version
     monkeypatch.setenv(VARIABLE, place)
     with pytest.raises(FailPointReached):
-        update(archive.job, [9])
+        run()
     monkeypatch.delenv(VARIABLE)
-    if place in ("committed", "ledger_folded"):
-        archive.oracle.update({9: records})
+    committed = open_snapshot(archive.job.location).version - before
+    assert committed == (place in AFTER_COMMIT), "one commit, or none"
+    if committed:
+        apply()
     archive.check()
-    update(archive.job, [9])
-    archive.oracle.update({9: records})
+    rerun(kind, run, committed=bool(committed))
+    apply()
     archive.check()
     assert audit(archive.job, deep=False).findings == ()
-    archive.now_us += 10 * archive.grace_us
+    archive.now_us = 2**52
     vacuum(archive.job)
     archive.check()
     left = {path.name for path in (archive.folder / "table").glob("run-*")}
     assert left == {file.run for file in archive.snapshot().files}
+    assert audit(archive.job, deep=False).findings == ()
 
 
-@pytest.mark.parametrize("relocate", [False, True])
-def test_a_migration_that_dies_before_its_commit_changes_nothing(
-    archive: SmallArchive, relocate: bool, monkeypatch: pytest.MonkeyPatch
+def one_pair_for_each_place() -> list[tuple[str, str]]:
+    """Every place once, and with it every operation."""
+    return list({place: (kind, place) for kind, place in reversed(PAIRS)}.values())
+
+
+@pytest.mark.parametrize(("kind", "place"), one_pair_for_each_place())
+def test_who_dies_is_mended_by_a_rerun(
+    archive: SmallArchive, kind: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generation = generation_of(g=3, e=1, strategy="rebuild", span=SPAN)
-    monkeypatch.setenv(VARIABLE, "planned")
-    with pytest.raises(FailPointReached):
-        migrate(archive.job, generation, relocate=relocate)
-    monkeypatch.delenv(VARIABLE)
-    archive.check()
-    migrate(archive.job, generation, relocate=relocate)
-    archive.migrated_to(generation)
-    archive.check()
+    dies(archive, kind, place, monkeypatch)
 
 
-def test_a_forget_that_dies_after_its_commit_is_finished_by_a_rerun(
+@pytest.mark.nightly
+@pytest.mark.parametrize(("kind", "place"), PAIRS)
+def test_whatever_dies_anywhere_is_mended_by_a_rerun(
+    archive: SmallArchive, kind: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dies(archive, kind, place, monkeypatch)
+
+
+def test_every_fail_point_is_tried() -> None:
+    assert {place for _, place in PAIRS} == set(NAMES)
+
+
+def test_what_was_forgotten_is_not_in_the_log_of_a_forget_that_died(
     archive: SmallArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive.policy = replace(Policy())
-    archive.update({9: [Record(9, 200, "k1", 1), Record(9, 11, "k1", 2), Record(9, 11, "k2", 3)]})
     monkeypatch.setenv(VARIABLE, "committed")
     with pytest.raises(FailPointReached):
         forget(archive.job, keys=[("k1",)])
     monkeypatch.delenv(VARIABLE)
     forget(archive.job, keys=[("k1",)])
     assert not [row for row in archive.content() if row[2] == "k1"]
-    assert "k1" not in (archive.folder / "table" / "_delta_log").joinpath(f"{11:020d}.json").read_text()
+    newest = archive.snapshot().version
+    assert "k1" not in (archive.folder / "table" / "_delta_log").joinpath(f"{newest:020d}.json").read_text()

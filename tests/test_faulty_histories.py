@@ -1,0 +1,28 @@
+"""The fault simulator's histories on real Delta tables: fewer, with real files, real commits and real deaths."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.faulty_history import FaultyHistory, archive_of
+
+SEED = int(os.environ.get("TIDEWHEEL_SEED", "0"))
+HISTORIES = 24
+STEPS = 20
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("number", range(HISTORIES))
+def test_a_history_with_deaths_and_rivals(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = SEED + number
+    history = FaultyHistory(archive_of(seed, tmp_path), seed, monkeypatch)
+    try:
+        history.play(STEPS)
+    except BaseException as error:
+        error.add_note(f"repeat with: TIDEWHEEL_SEED={seed} pytest -m nightly '{__file__}' -k '[0]'")
+        raise
+    print(f"seed {seed}: {dict(history.tally)}")
