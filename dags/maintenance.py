@@ -111,5 +111,5 @@ class Watch(Caretaker):
         write_metrics(archive, self.log)
         found = worries(state_of(archive.snapshot()), archive.now_us())
         if found:
-            raise InvalidInput("\n".join(one.message for one in found), "\n".join(one.remedy for one in found))
+            raise InvalidInput("\n  ".join(one.message for one in found), "\n  ".join(one.remedy for one in found))
         self.log.info("nothing is overdue and nothing is missing")

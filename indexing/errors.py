@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidewheel.indexing.printable import printable_lines
+
 
 class TidewheelError(Exception):
     """The base of all errors that tidewheel raises on purpose."""
@@ -16,9 +18,9 @@ class TidewheelError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, remedy: str = "", **values: Any) -> None:
-        super().__init__(message if not remedy else f"{message}\n  what to do: {remedy}")
-        self.message = message
-        self.remedy = remedy
+        self.message = printable_lines(message)
+        self.remedy = printable_lines(remedy)
+        super().__init__(f"{self.message}\n  what to do: {self.remedy}" if remedy else self.message)
         self.values = values
 
 

@@ -15,6 +15,9 @@ from tidewheel.indexing.errors import InvalidInput
 MICROS_PER_SECOND = 1_000_000
 INTERVAL_MAX_US = 7 * 24 * 3600 * MICROS_PER_SECOND
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_US = (datetime(1, 1, 1, tzinfo=UTC) - _UNIX) // timedelta(microseconds=1)
+_YEARS_US = (datetime(9999, 12, 31, tzinfo=UTC) - _UNIX) // timedelta(microseconds=1) - _FIRST_US + 86_400 * 10**6
+_CYCLE_US = 146_097 * 86_400 * 10**6
 
 
 def micros(moment: datetime) -> int:
@@ -29,21 +32,32 @@ def micros(moment: datetime) -> int:
 
 
 def moment(micros_since_1970: int) -> datetime:
-    """The inverse of `micros`.
+    """The inverse of `micros`; what no calendar date can say is refused.
 
     >>> moment(-1).isoformat()
     '1969-12-31T23:59:59.999999+00:00'
     """
-    return _UNIX + timedelta(microseconds=micros_since_1970)
+    try:
+        return _UNIX + timedelta(microseconds=micros_since_1970)
+    except OverflowError:
+        raise InvalidInput(
+            f"{iso(micros_since_1970)} lies outside the years 1 to 9999", "choose a moment within them"
+        ) from None
 
 
 def iso(micros_since_1970: int) -> str:
-    """Microseconds as people and logs write them.
+    """Microseconds as people and logs write them; beyond the years 1 to 9999 with a signed year, as ISO 8601 has it.
 
-    >>> iso(0)
-    '1970-01-01T00:00:00Z'
+    >>> iso(0), iso(10**18)
+    ('1970-01-01T00:00:00Z', '+33658-09-27T01:46:40Z')
     """
-    return moment(micros_since_1970).isoformat().replace("+00:00", "Z")
+    # The calendar repeats itself after 400 years, to the day.
+    cycles = 0
+    if not _FIRST_US <= micros_since_1970 < _FIRST_US + _YEARS_US:
+        cycles = (micros_since_1970 - _FIRST_US) // _CYCLE_US
+    at = _UNIX + timedelta(microseconds=micros_since_1970 - cycles * _CYCLE_US)
+    text = at.isoformat().replace("+00:00", "Z")
+    return f"{at.year + 400 * cycles:+05d}{text[4:]}" if cycles else text
 
 
 @dataclass(frozen=True, order=True)

@@ -125,5 +125,5 @@ def _logged_bounds(snapshot: Snapshot) -> dict[str, dict[str, tuple[Any, Any]]]:
 def _as_json(value: Any) -> Any:
     """A typed value as the statistics of a file write it."""
     if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return value.isoformat() if isinstance(value, date) else value

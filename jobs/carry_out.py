@@ -31,6 +31,7 @@ from tidewheel.jobs.schema import added_columns, columns_of, full_schema_of
 from tidewheel.jobs.source import first_line, read_batch
 from tidewheel.jobs.write import NOTHING_WRITTEN, Written, check_sizes, write_frame
 from tidewheel.storage.location import Location
+from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
 
 LOG = logging.getLogger(__name__)
@@ -243,17 +244,7 @@ def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:
     """A Spark failure by what the caller can do about it."""
     text = str(error)
     said = _deepest(text) or first_line(error)
-    if "No space left on device" in text or "Disk quota exceeded" in text:
-        return InvalidInput(
-            f"the disk is full while writing to {job.location.uri} ({said}). Nothing was changed",
-            "free space (tidewheel vacuum removes what is no longer needed), then run the command again",
-        )
-    if "Permission denied" in text or "Read-only file system" in text or "Mkdirs failed" in text:
-        return InvalidInput(
-            f"cannot write to {job.location.uri} ({said}). Nothing was changed",
-            "give this user the right to write there, then run the command again",
-        )
-    return InvalidInput(
+    return machine_fault(text, f"while writing to {job.location.uri}", said) or InvalidInput(
         f"Spark could not carry out the update: {said}. Nothing was changed",
         "if it names a source file, check that file; if a value cannot be cast, use try_cast in [archive] expires_at",
     )

@@ -36,6 +36,13 @@ from tidewheel.storage.snapshot import (
 )
 
 PARTITIONING = list(PARTITION_COLUMNS)
+_TABLE_PROPERTIES = {
+    # The log is cleaned by vacuum, after its receipts are folded into the ledger; by nobody else.
+    "delta.enableExpiredLogCleanup": "false",
+    # delta-rs reads back the statistics of the first 32 columns only, and those of slots come after people's.
+    # Naming the columns instead loses all that follow one with fields of its own (1.6.6).
+    "delta.dataSkippingNumIndexedCols": "-1",
+}
 _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 
 
@@ -62,8 +69,7 @@ def create_table(location: Location, columns: Sequence[Field], definition: Defin
             mode="error",
             partition_by=PARTITIONING,
             name=definition.name,
-            # The log is cleaned by vacuum, after its receipts are folded into the ledger; by nobody else.
-            configuration={"delta.enableExpiredLogCleanup": "false"},
+            configuration=_TABLE_PROPERTIES,
             storage_options=location.storage_options,
             commit_properties=_properties(receipt),
             post_commithook_properties=_NO_HOOKS,

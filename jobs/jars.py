@@ -163,7 +163,7 @@ def _resolve(wanted: JarSet, staging: Path) -> str:
 def _gist(log: str) -> str:
     """The end of the resolver's talk, without Java's stack."""
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
-    return "\n".join(lines[-12:])
+    return "\n".join(f"  {line}" for line in lines[-12:])
 
 
 def main() -> None:

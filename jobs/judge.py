@@ -29,6 +29,8 @@ FATES = -1  # the layout number of what is not stored
 COUNTED, QUARANTINED = 0, 1  # its rows: without and with values
 SHORT_LIVED, DEAD_ON_ARRIVAL, FORGOTTEN = 1, 2, 3
 RULES = ("null_key", "null_expiry", "future", "expired_on_arrival", "too_long")
+# The year 148,000: moments beyond (PostgreSQL's infinity is one) are judged as this one, so that no sum overflows.
+FAR_US = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Judge:
         frame = marked_forgotten(frame, self.plan.tombstones, self.definition.salt, spark)
         limit = f"__tw_ins + {long(self.definition.max_lifetime_us)}"
         capping = self.file.policy.too_long is Verdict.CAP
-        until = f"least(__tw_until, {limit})" if capping else "__tw_until"
+        # Not least: it passes over NULL, and a record without an expiry would get the longest life.
+        until = f"if(__tw_until > {limit}, {limit}, __tw_until)" if capping else "__tw_until"
         capped = f"coalesce(__tw_until > {limit}, false)" if capping else "false"
         user = [quoted(field.name) for field in self.schema.fields]
         frame = frame.selectExpr(*user, "ins_slot", "__tw_ins", "__tw_forgotten", f"{until} as __tw_until",
@@ -146,9 +149,11 @@ def _micros_of(batch: DataFrame, expression: str, role: str) -> str:
             f"say it: timestamp_seconds({expression}), timestamp_millis({expression}) or "
             f"timestamp_micros({expression})",
         )
-    if isinstance(kind, StringType):
-        return f"unix_micros(try_cast({sql} as timestamp))"
-    return f"unix_micros(cast({sql} as timestamp))"
+    cast = "try_cast" if isinstance(kind, StringType) else "cast"
+    micros = f"unix_micros({cast}({sql} as timestamp))"
+    # Not greatest and least: they pass over NULL.
+    far = long(FAR_US)
+    return f"case when {micros} > {far} then {far} when {micros} < -{far} then -{far} else {micros} end"
 
 
 def _kind_of(batch: DataFrame, expression: str, role: str) -> DataType:

@@ -27,6 +27,7 @@ from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.carry_out import Work
 from tidewheel.jobs.judge import RULES
 from tidewheel.storage.location import Location
+from tidewheel.storage.python_values import python_values
 
 FOLDER = "quarantine"
 _SCHEMA = pa.schema(
@@ -141,8 +142,9 @@ def sweep_quarantine(job: ArchiveJob, columns: StructType, marked: Callable[[Dat
 
 def _rows(location: Location, path: str) -> list[dict[str, Any]]:
     with pq.ParquetFile(location.filesystem.open_input_file(location.child(path))) as parquet:
-        rows: list[dict[str, Any]] = parquet.read().to_pylist()
-    return rows
+        table = parquet.read()
+    values = zip(*map(python_values, table.columns), strict=True)
+    return [dict(zip(table.column_names, row, strict=True)) for row in values]
 
 
 def _user_values(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,10 @@ from pyspark.sql.types import (
 )
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import printable
 from tidewheel.storage.snapshot import Snapshot
+
+_NAME_REFUSED = frozenset(" ,;{}()=")
 
 
 def columns_of(snapshot: Snapshot) -> StructType:
@@ -56,11 +59,11 @@ def refuse_unknown_kinds(schema: StructType) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidInput(f"columns that appear twice (case aside): {', '.join(twice)}", "rename them in the source")
-    odd = sorted(f.name for f in schema.fields if any(c in f.name for c in " ,;{}()\n\t="))
+    odd = sorted(f.name for f in schema.fields if set(f.name) & _NAME_REFUSED or printable(f.name) != f.name)
     if odd:
         raise InvalidInput(
             f"column names with characters that Parquet refuses: {', '.join(map(repr, odd))}",
-            "rename them in the source (no spaces and none of , ; { } ( ) =)",
+            "rename them in the source (no spaces, no control characters and none of , ; { } ( ) =)",
         )
 
 

@@ -26,8 +26,11 @@ def file_statistics(metadata: pq.FileMetaData, key: Sequence[str]) -> str:
         groups = [metadata.row_group(i).column(positions[name]).statistics for i in range(metadata.num_row_groups)]
         if not groups or any(group is None or not group.has_min_max for group in groups):
             continue
-        least_json = _least(min(group.min for group in groups))
-        greatest_json = _greatest(max(group.max for group in groups))
+        try:
+            least_json = _least(min(group.min for group in groups))
+            greatest_json = _greatest(max(group.max for group in groups))
+        except (OverflowError, ValueError):
+            continue  # a moment that Python has no date for
         if least_json is not None and greatest_json is not None:
             least[name], greatest[name] = least_json, greatest_json
             nulls[name] = sum(group.null_count or 0 for group in groups)
@@ -52,5 +55,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return value.isoformat() if isinstance(value, date) else None

@@ -11,6 +11,7 @@ from pyarrow import fs
 
 from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
 from tidewheel.sql.file_index import DataFile
+from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
 
 
@@ -20,7 +21,8 @@ class FileGone(Damaged):
 
 def explained(error: Exception, snapshot: Snapshot, files: Sequence[DataFile], *, question: str = "") -> TidewheelError:
     """The error to raise for one that DuckDB or pyarrow raised. Cost: a look at each file that was to be read."""
-    found = _faulty_file(snapshot, files)
+    refused = machine_fault(str(error), f"while reading archive {snapshot.definition.name}")
+    found = refused or _faulty_file(snapshot, files)
     if found is not None:
         return found
     if question and isinstance(error, duckdb.Error) and not isinstance(error, duckdb.IOException):

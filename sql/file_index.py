@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from tidewheel.storage.snapshot import Snapshot
 
 # Delta allows writers to cut the timestamps of their statistics to milliseconds.
 STATISTIC_CUT = timedelta(microseconds=999)
+_CUT_MAX = datetime.max.replace(tzinfo=UTC) - STATISTIC_CUT
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def _statistics(adds: pa.Table, bound: str, name: str) -> list[Any]:
         # NaN sorts after every number and is in no statistic: floating point never excludes a file.
         return [None] * len(values)
     if bound == "max" and isinstance(first, datetime):
-        return [None if value is None else value + STATISTIC_CUT for value in values]
+        return [None if value is None or value > _CUT_MAX else value + STATISTIC_CUT for value in values]
     return values
 
 

@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from tidewheel.sql.file_index import Access
+from tidewheel.storage.python_values import python_values
 
 
 class Result:
@@ -68,7 +69,7 @@ class Result:
         table = self.arrow()
         if not table.num_columns:
             return []
-        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        return list(zip(*map(python_values, table.columns), strict=True))
 
     def dicts(self) -> list[dict[str, Any]]:
         """All rows as dictionaries by column."""
@@ -76,4 +77,4 @@ class Result:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for batch in self.batches():
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from zip(*map(python_values, batch.columns), strict=True)

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.results import Result
+from tidewheel.storage.python_values import python_values
 
 
 def write_result(result: Result, form: str, sink: BinaryIO) -> int:
@@ -107,7 +108,7 @@ def _csv_type(arrow_type: pa.DataType) -> pa.DataType:
 def _csv_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with nested values and bytes as JSON text."""
     columns = [
-        column if column.type == wanted.type else pa.array(map(_csv_text, column.to_pylist()), pa.string())
+        column if column.type == wanted.type else pa.array(map(_csv_text, python_values(column)), pa.string())
         for column, wanted in zip(batch.columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -30,6 +30,7 @@ class Lease:
         self._clock = clock
         self._ticket = ""
         self._stopped = threading.Event()
+        self._renewing = threading.Lock()
 
     def queue_if_others_wait(self) -> None:
         """A newcomer does not overtake those who queue."""
@@ -50,16 +51,20 @@ class Lease:
     def release(self) -> None:
         """Give the ticket back; the next one goes."""
         self._stopped.set()
-        if self._ticket:
-            self._location.delete(self._ticket)
-            self._ticket = ""
+        # A renewal under way would put the ticket back, and newcomers would queue behind nobody.
+        with self._renewing:
+            if self._ticket:
+                self._location.delete(self._ticket)
+                self._ticket = ""
 
     def _renew(self) -> None:
         self._location.write_bytes(self._location.child(self._ticket), b"")
 
     def _renew_until_released(self) -> None:
         while not self._stopped.wait(RENEW_S):
-            self._renew()
+            with self._renewing:
+                if not self._stopped.is_set():
+                    self._renew()
 
     def _others_before(self) -> bool:
         files = self._location.files_below(FOLDER)

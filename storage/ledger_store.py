@@ -16,6 +16,7 @@ from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.ledger import Ledger, fold_all
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.state import TableState
+from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import DEFINITION_KEY, Snapshot
 
 FOLDER = "_tidewheel/ledger"
@@ -106,7 +107,7 @@ def _read(snapshot: Snapshot, path: str) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(gzip.decompress(snapshot.location.read_bytes(path)))
     except (OSError, ValueError, EOFError) as error:
-        raise Damaged(
+        raise machine_fault(str(error), f"while reading {path}") or Damaged(
             f"the ledger file {path} cannot be read: {error}",
             "if the log still reaches back to the file before it, delete this one: it is folded again",
         ) from error
@@ -121,7 +122,7 @@ def _log_entry(snapshot: Snapshot, version: int) -> dict[str, Any]:
         lines = location.read_bytes(path).splitlines()
         actions = [json.loads(line) for line in lines if line.startswith(b'{"commitInfo"')]
     except (OSError, ValueError) as error:
-        raise Damaged(
+        raise machine_fault(str(error), f"while reading {path}") or Damaged(
             f"the log entry {path} cannot be read ({error}); its receipt is not in the ledger yet",
             f"restore the file from a copy, or find what is missing: tidewheel audit {location.uri}",
         ) from error

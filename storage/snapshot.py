@@ -21,6 +21,7 @@ from tidewheel.indexing.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, D
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.location import Location
+from tidewheel.storage.machine import machine_fault
 
 HEAD_ID = "tidewheel/head"
 WATERMARK_ID = "tidewheel/watermark"
@@ -29,6 +30,8 @@ DEFINITION_KEY = "tidewheel"
 WATERMARK_OFFSET = 1 << 62
 READER_VERSION_MAX = 1
 WRITER_VERSION_MAX = 2
+# A path up, an absolute one, another place: Delta knows them (shallow clones), an archive never writes them.
+_LEADS_OUT = r"(^|/)\.\.(/|$)|^/|^[A-Za-z][A-Za-z0-9+.-]*:"
 GAP_PAUSES_S = (0.01, 0.05, 0.25)
 FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.enableRowTracking")
 
@@ -59,7 +62,10 @@ class Snapshot:
     @cached_property
     def adds(self) -> pa.Table:
         """The data files, one row each: path, size_bytes, num_records, min.*, max.*, partition.*."""
-        return pa.table(self.table.get_add_actions(flatten=True))
+        adds = pa.table(self.table.get_add_actions(flatten=True))
+        if adds.num_rows and pc.any(pc.match_substring_regex(adds.column("path"), _LEADS_OUT)).as_py():
+            raise self._damaged("the log names files that do not lie below the table")
+        return adds
 
     @cached_property
     def files(self) -> tuple[FileFact, ...]:
@@ -145,7 +151,7 @@ def _open_table(location: Location, version: int | None) -> DeltaTable:
         ) from error
     except (DeltaError, OSError, ValueError) as error:
         at = "" if version is None else f" at version {version}"
-        raise Damaged(
+        raise machine_fault(str(error), f"while reading the Delta log of {location.uri}") or Damaged(
             f"the Delta log of {location.uri}{at} cannot be read: {error}",
             "a log entry may be missing, half written or already cleaned away; restore _delta_log from a copy",
         ) from error

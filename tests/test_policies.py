@@ -109,6 +109,13 @@ def test_a_life_too_long_is_capped_never_prolonged(archive: SmallArchive) -> Non
     assert rows == {1: moment((5 + SPAN * 60) * 1_000_000), 2: moment(70 * 1_000_000)}
 
 
+def test_a_record_without_an_expiry_is_not_capped(archive: SmallArchive) -> None:
+    archive.policy = Policy(too_long=Verdict.CAP)
+    write_raw(archive, 0, [(*row[:3], None) for _, row in BAD if row[3] is not None] + [("a", 2, 0, None)])
+    receipt = slot_receipt(archive, 0)
+    assert (receipt.stored, receipt.quarantined) == (0, receipt.rows_in)
+
+
 def test_late_and_dead_on_arrival_are_counted(archive: SmallArchive) -> None:
     write_raw(archive, 10, [("a", 1, 0, 120)])
     update(archive.job, [10])

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
+from time import sleep
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.byte_search import holders
 from tests.support.services import Postgres, postgres, require_jars
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.definition import ArchiveFile
@@ -128,6 +131,56 @@ def test_a_missing_driver_is_named_with_its_remedy(
     monkeypatch.setenv("EVENTS_PASSWORD", "any")
     with pytest.raises(NotInstalled, match="postgresql"):
         read_batch(spark, archive_of(Postgres(1, "nobody", "", tmp_path)), [10])
+
+
+SECRETS = {
+    "EVENTS_PASSWORD": "",  # the server's own
+    "AWS_ACCESS_KEY_ID": "AKIAMARKEROFATEST",
+    "AWS_SECRET_ACCESS_KEY": "secret-marker-of-a-test",
+    "AWS_SESSION_TOKEN": "token-marker-of-a-test",
+}
+COMMANDS = (
+    *("init {file} --slot 2026-01-01T00:00Z", "update {file} --slot 2026-01-01T00:00Z --json", "status {file} --json"),
+    *("history {file} --json", "audit {file}", "update {file} --slot 2026-01-01T01:00Z --debug"),
+    "update {bad} --slot 2026-01-01T02:00Z --debug",
+)
+
+
+@pytest.mark.nightly
+def test_no_secret_is_printed_stored_or_passed_on_a_command_line(server: Postgres, tmp_path: Path) -> None:
+    secrets = {**SECRETS, "EVENTS_PASSWORD": server.password}
+    text = ARCHIVE.format(time_column="at", url=server.jdbc_url, user=server.user, more="")
+    file, bad = tmp_path / "events.toml", tmp_path / "bad.toml"
+    file.write_text(text.replace("/nowhere/events", str(tmp_path / "table")))
+    bad.write_text(file.read_text().replace('dbtable = "events"', 'dbtable = "no_such_table"'))
+    said, seen = [], set[str]()
+    for line in COMMANDS:
+        command = [sys.executable, "-m", "tidewheel.cli", *line.format(file=file, bad=bad).split()]
+        process = subprocess.Popen(
+            command, env={**os.environ, **secrets}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        watcher = Thread(target=_watch, args=(process, seen))
+        watcher.start()
+        said.append(process.communicate()[0])
+        watcher.join()
+        assert (process.returncode == 0) == ("{bad}" not in line), said[-1]
+    assert any("java" in one for one in seen), "Java's command line was seen"
+    for name, secret in secrets.items():
+        assert not [one for one in (*said, *seen) if secret in one], name
+        assert holders(tmp_path / "table", [secret]) == {}, name
+
+
+def _watch(process: subprocess.Popen[str], seen: set[str]) -> None:
+    """The command lines of a process and all that it starts."""
+    while process.poll() is None:
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if os.getsid(int(entry.name)) == process.pid:
+                    seen.add((entry / "cmdline").read_text(errors="replace"))
+            except OSError:
+                continue  # it has ended
+        sleep(0.1)
 
 
 HOUR_THAT_COMES_TWICE = """

@@ -12,12 +12,14 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from io import StringIO
 from typing import Any, NoReturn
 
 import click
 
 from tidewheel.commands import COMMANDS
 from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.printable import printable
 from tidewheel.output import BROKEN_PIPE, Output
 
 
@@ -39,8 +41,7 @@ class Program(click.Group):
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
         except click.ClickException as error:
-            error.show()
-            return error.exit_code
+            return _misused(error)
         except TidewheelError as error:
             if output.debug:
                 traceback.print_exc()
@@ -52,7 +53,18 @@ class Program(click.Group):
                 return _nobody_reads()
             if output.debug:
                 traceback.print_exc()
-            return output.unexpected(error)
+            refused = _refused_by_machine(error, output.archive)
+            return output.fail(refused) if refused else output.unexpected(error)
+
+
+def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None:
+    """For what no room of the house has told apart yet: no handles, no memory, no space, no right."""
+    if not isinstance(error, OSError | MemoryError):
+        return None
+    from tidewheel.storage.machine import machine_fault
+
+    doing = f"while working on {archive or 'the archive'}"
+    return machine_fault(f"{type(error).__name__}: {error}", doing, state="What the history shows as committed stays")
 
 
 def _quiet_bridge(debug: bool) -> None:
@@ -61,6 +73,17 @@ def _quiet_bridge(debug: bool) -> None:
     handler.setLevel(logging.WARNING)
     handler.addFilter(lambda record: debug or "py4j" not in record.pathname)
     logging.basicConfig(handlers=[handler])
+
+
+def _misused(error: click.ClickException) -> int:
+    """What click says of a command line, with what was typed shown and not carried out."""
+    said = StringIO()
+    error.show(said)
+    lines = [printable(line) for line in said.getvalue().splitlines()]
+    if not any("--help" in line for line in lines):
+        lines.append("Try 'tidewheel --help' for help.")
+    click.echo("\n".join(lines), err=True)
+    return error.exit_code
 
 
 def _nobody_reads() -> int:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidewheel.indexing.errors import Refused, TidewheelError
+from tidewheel.indexing.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -71,7 +72,7 @@ class Output:
 
     def unexpected(self, error: Exception) -> int:
         lines = str(error).strip().splitlines()
-        said = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+        said = f"{type(error).__name__}: {printable(lines[0])}" if lines else type(error).__name__
         self._told("unexpected", f"this should not have happened: {said}", "run with --debug for the traceback")
         return UNEXPECTED
 

@@ -39,10 +39,11 @@ def resolve(name: str | Path) -> Target:
     if "://" in text:
         return Target(text)
     path = Path(text).expanduser()
-    if "/" not in text and (named := archives_folder() / f"{text}.toml").is_file():
+    # Not Path.is_file and is_dir: those raise for a name that is longer than any file's.
+    if "/" not in text and os.path.isfile(named := archives_folder() / f"{text}.toml"):
         return _from_file(named)
     # A path that a table could lie at; whether one does is for the command to say.
-    if "/" in text or path.is_dir():
+    if "/" in text or os.path.isdir(path):
         return Target(str(path))
     raise _unknown(text)
 

@@ -85,9 +85,9 @@ def forget(
       tidewheel forget netflow --key 10.0.0.7 --key 10.0.0.8 --yes
       tidewheel forget netflow --where "customer = 'c017' and dst_port = 25" --yes
     """  # fmt: skip
-    lines = keys_file.read_text(encoding="utf-8").splitlines() if keys_file else []
+    listed = _listed_keys(keys_file) if keys_file else []
     with opened(output, archive, "looking at the archive") as opened_archive:
-        wanted = _keys([*keys, *(line for line in lines if line)], opened_archive.snapshot().definition.key)
+        wanted = _keys([*keys, *listed], opened_archive.snapshot().definition.key)
     if not dry_run:
         what = f"{len(wanted)} keys" if wanted else f"all records where {where}"
         output.confirm(f"Forget {what} in archive {archive}, for good?", yes)
@@ -158,6 +158,17 @@ def _changed(current: Generation, given: dict[str, Any]) -> Generation:
     layout_fields = ("kind", "insertion_classes", "expiration_classes")
     layout = replace(current.layout, **{name: given.pop(name) for name in layout_fields if name in given})
     return replace(current, layout=layout, **given)
+
+
+def _listed_keys(path: Path) -> list[str]:
+    """The lines of a file that are not empty. Only a line feed ends one: a key may hold Unicode's other line ends."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(
+            f"the keys in {path} cannot be read: {error}. Nothing was changed", "write them as UTF-8, one on each line"
+        ) from error
+    return [line for line in text.split("\n") if line]
 
 
 def _keys(lines: Iterable[str], columns: Sequence[str]) -> list[tuple[str, ...]]:

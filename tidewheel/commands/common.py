@@ -50,6 +50,8 @@ def archive_argument(*, required: bool = True) -> Callable[[F], F]:
 
 
 ARCHIVE = archive_argument()
+# More than any archive has of anything, and still a number that every engine takes.
+COUNT_MAX = 1_000_000_000
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be done, and change nothing.")
 YES = click.option("--yes", is_flag=True, help="Confirm; needed where nobody can be asked.")
 AS_OF = click.option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tidewheel.commands.common import ARCHIVE, command, opened
+from tidewheel.commands.common import ARCHIVE, COUNT_MAX, command, opened
 from tidewheel.indexing.errors import Damaged
 from tidewheel.output import Output
 
@@ -30,7 +30,12 @@ def status(output: Output, archive: str) -> None:
 @command
 @ARCHIVE
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="So many, the newest."
+    "--limit",
+    type=click.IntRange(min=1, max=COUNT_MAX),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="So many, the newest.",
 )
 def history(output: Output, archive: str, limit: int) -> None:
     """List what was done to the archive, the newest first.

@@ -83,7 +83,7 @@ def advise(
 @ARCHIVE
 @click.option(
     "--updates",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=10_000),
     default=12,
     show_default=True,
     metavar="N",

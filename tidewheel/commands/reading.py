@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tidewheel.commands.common import ARCHIVE, AS_OF, COLUMNS, command, names_in, opened
+from tidewheel.commands.common import ARCHIVE, AS_OF, COLUMNS, COUNT_MAX, command, names_in, opened
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import iso
 from tidewheel.output import Output
@@ -28,7 +28,8 @@ EXPLAIN = click.option("--explain", is_flag=True, help="Tell what is opened and 
 
 def _rows_options(function: F) -> F:
     options = (
-        click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Give at most so many rows."),
+        click.option("--limit", type=click.IntRange(min=0, max=COUNT_MAX), metavar="N",
+                     help="Give at most so many rows."),
         click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True,
                      help="How to write the rows."),
         click.option("--output", "path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",

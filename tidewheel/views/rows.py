@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import printable
 from tidewheel.indexing.slots import iso
 from tidewheel.views.tables import plain_table
 
@@ -56,10 +57,12 @@ def rows_document(result: Result) -> dict[str, Any]:
 
 def rows_view(result: Result, shown_max: int = ROWS_SHOWN) -> tuple[RenderableType, int, bool]:
     """The first rows as a table, how many they are, and whether more would follow."""
+    from tidewheel.storage.python_values import python_values
+
     rows = limited(result, shown_max + 1).arrow()
     left = [i for i, field in enumerate(result.schema) if not _is_number(field.type)]
     table = plain_table(*result.columns, left=left)
-    for row in zip(*(column.to_pylist() for column in rows.slice(0, shown_max).columns), strict=True):
+    for row in zip(*map(python_values, rows.slice(0, shown_max).columns), strict=True):
         table.add_row(*(Text(_text(value)) for value in row))
     return table, min(rows.num_rows, shown_max), rows.num_rows > shown_max
 
@@ -78,7 +81,8 @@ def _text(value: Any) -> str:
     from tidewheel.sql.writers import json_value
 
     plain = json_value(value)
-    return "" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    shown = "" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    return printable(shown)
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from tidewheel.indexing.printable import printable
+
 
 def plain_table(*headers: str, left: Collection[int] = (), title: str | None = None) -> Table:
     """A table whose columns stand to the right, but for those at the positions in `left`."""
@@ -14,5 +16,5 @@ def plain_table(*headers: str, left: Collection[int] = (), title: str | None = N
         box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title, title_justify="left", pad_edge=False, show_edge=False
     )
     for position, header in enumerate(headers):
-        table.add_column(header, justify="left" if position in left else "right", overflow="fold")
+        table.add_column(printable(header), justify="left" if position in left else "right", overflow="fold")
     return table
