@@ -16,6 +16,7 @@ from tidewheel.indexing.batches import batches_at
 from tidewheel.indexing.layouts import Strategy
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import Operation
+from tidewheel.indexing.state import FileFact
 
 Check = Callable[[World], Iterator[str]]
 REPORTS_LOOKED_AT = 6
@@ -250,7 +251,7 @@ def _alive(world: World, record: Record) -> bool:
     return world.state.watermark is not None and record.expiration_slot > world.state.watermark
 
 
-def _new_facts(world: World) -> list:  # type: ignore[type-arg]
+def _new_facts(world: World) -> list[FileFact]:
     before = world.states.get(world.version - 1)
     known = {fact.path for fact in before.files} if before else set()
     return [fact for fact in world.state.files if fact.path not in known]

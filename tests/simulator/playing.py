@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tests.simulator.attempts import Attempt, Order, undo
 from tests.simulator.cleaning import Vacuum
@@ -173,6 +173,6 @@ def _kind(error: Exception | None) -> str:
     return error.invariant if isinstance(error, Violation) else type(error).__name__
 
 
-def _only_the_archive_is_left(world: World):  # type: ignore[no-untyped-def]
+def _only_the_archive_is_left(world: World) -> Iterator[str]:
     current = {fact.path for fact in world.state.files}
     yield from sorted(world.files.keys() - current)
