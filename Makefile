@@ -58,6 +58,14 @@ test-cluster: setup ## Airflow on PostgreSQL, a Spark cluster and an S3 store as
 	scripts/cluster install
 	TIDEWHEEL_REQUIRE_SERVICES=1 $(BIN)/pytest -q -m cluster
 
+.PHONY: advisories
+advisories: setup ## Known advisories for everything in the locks (needs osv.dev, or ARGS="--data FILE")
+	$(BIN)/python scripts/advisories $(ARGS)
+
+.PHONY: soak
+soak: setup ## Thousands of updates in one archive: does anything grow? (hours; resumes; ARGS="--updates 600")
+	$(BIN)/python -m benchmarks.soak $(ARGS)
+
 .PHONY: bench-quick
 bench-quick: setup ## The benchmarks in five minutes (what is measured already is kept; ARGS=--fresh measures anew)
 	$(BIN)/python -m benchmarks quick $(ARGS)
