@@ -32,10 +32,12 @@ from tidewheel.indexing.state import TableState
 from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.audit_files import FileReading, read_contents
+from tidewheel.jobs.audit_quarantine import quarantine_findings
 from tidewheel.jobs.audit_rows import row_findings
 from tidewheel.jobs.commit import partition_fields, stored_fields
 from tidewheel.storage.ledger_store import FOLDER as LEDGER_FOLDER
-from tidewheel.storage.ledger_store import all_receipts, state_of
+from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
+from tidewheel.storage.log_files import list_log
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 from tidewheel.storage.stored_files import attempt_folder, stored_files
 
@@ -74,6 +76,9 @@ def audit(job: ArchiveJob, *, deep: bool = True) -> AuditReport:
     state, receipts, findings = _ledger(snapshot)
     findings += _format(snapshot)
     findings += _foreign_files(job, snapshot)
+    if receipts:
+        findings += _log_entries(snapshot, receipts)
+        findings += quarantine_findings(job, snapshot, receipts)
     job.progress(f"counting {len(files)} files")
     readings = read_contents(snapshot)
     for reading in readings:
@@ -162,6 +167,23 @@ def _foreign_files(job: ArchiveJob, snapshot: Snapshot) -> list[Finding]:
         and file.path not in named
         and attempt_folder(file.path) is None
     ]
+
+
+def _log_entries(snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) -> list[Finding]:
+    """Every entry that the log still has is whole, and its receipt the one that the ledger keeps."""
+    known, findings = dict(receipts), []
+    for version, file in sorted(list_log(snapshot.location).entries.items()):
+        if version > snapshot.version:
+            continue
+        try:
+            same = entry_receipt(snapshot, version) == known.get(version)
+        except (Damaged, KeyError, TypeError, ValueError) as error:
+            findings.append(Finding(Kind.UNREADABLE, f"the log entry {file.path}: {error}", None, file.path))
+            continue
+        if not same:
+            message = f"the receipt in the log entry {file.path} is not the one that the ledger keeps"
+            findings.append(Finding(Kind.DAMAGED_LEDGER, message, None, file.path))
+    return findings
 
 
 def _remedy(snapshot: Snapshot, findings: Sequence[Finding]) -> str:

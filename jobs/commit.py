@@ -175,8 +175,9 @@ def _receipts_since(snapshot: Snapshot, receipt: Receipt, error: Exception) -> l
 
 def _properties(receipt: Receipt) -> CommitProperties:
     transactions = [
-        Transaction(HEAD_ID, receipt.head),
         Transaction(WATERMARK_ID, watermark_to_transaction(receipt.watermark)),
+        # The last line of the entry: an entry that is cut has lost it, and a reader sees that at once.
+        Transaction(HEAD_ID, receipt.head),
     ]
     return CommitProperties(
         custom_metadata={DEFINITION_KEY: receipt.to_json()},

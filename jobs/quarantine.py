@@ -92,16 +92,6 @@ def open_quarantine(location: Location) -> DeltaTable | None:
         raise _damaged(location, error) from error
 
 
-def check_readable(location: Location) -> None:
-    """Raise if a quarantined record cannot be read. Cost: the side table."""
-    table = open_quarantine(location)
-    try:
-        if table is not None:
-            table.to_pyarrow_table()
-    except (DeltaError, OSError, pa.ArrowException) as error:
-        raise _damaged(location, error) from error
-
-
 def _damaged(location: Location, error: Exception) -> Damaged:
     side = location.side_location(FOLDER)
     return Damaged(

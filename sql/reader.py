@@ -32,7 +32,7 @@ from tidewheel.sql.explanations import Explanation, explain
 from tidewheel.sql.questions import Probe, Query, Question, Range, Scan
 from tidewheel.sql.results import Result
 from tidewheel.sql.version_reader import Cells, VersionReader
-from tidewheel.storage.ledger_store import all_receipts
+from tidewheel.storage.ledger_store import all_receipts, checked
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
@@ -221,7 +221,7 @@ class Reader:
 
     def _reopen(self) -> bool:
         before = self.version
-        self._current = self._reader_of(open_snapshot(self.location))
+        self._current = self._reader_of(checked(open_snapshot(self.location)))
         return self.version != before
 
     def _reader_of(self, snapshot: Snapshot) -> VersionReader:
@@ -239,7 +239,7 @@ class Reader:
 
 def _snapshot_at(location: Location, version: int | None) -> Snapshot:
     try:
-        return open_snapshot(location, version)
+        return checked(open_snapshot(location, version))
     except (Damaged, InvalidInput) as error:
         if version is None:
             raise

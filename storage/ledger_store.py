@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,9 @@ from tidewheel.storage.snapshot import DEFINITION_KEY, Snapshot
 
 FOLDER = "_tidewheel/ledger"
 FOLD_EVERY_COMMITS = 10
+# Head and watermark ride in every commit.
+TRANSACTIONS = 2
+_ENTRY_REMEDY = "restore the file from a copy; if it is the newest entry, delete it and run that operation again"
 
 
 def state_of(snapshot: Snapshot) -> TableState:
@@ -38,8 +42,20 @@ def state_of(snapshot: Snapshot) -> TableState:
 def ledger_of(snapshot: Snapshot) -> Ledger:
     """The ledger at the snapshot's version."""
     folded, _ = _newest_fold(snapshot)
-    ledger = fold_all(folded, receipts_after(snapshot, folded.version), snapshot.definition.span)
+    receipts = receipts_after(snapshot, folded.version)
+    _refuse_broken_chain(snapshot, folded, receipts)
+    ledger = fold_all(folded, receipts, snapshot.definition.span)
     return replace(ledger, version=snapshot.version)
+
+
+def checked(snapshot: Snapshot) -> Snapshot:
+    """The snapshot; refused if its log was cut or is not the one that its commits made.
+
+    Cost: nothing, as long as every version is a commit of tidewheel's; else that of the ledger.
+    """
+    if snapshot.head != snapshot.version:
+        ledger_of(snapshot)
+    return snapshot
 
 
 def receipts_after(snapshot: Snapshot, version: int) -> list[tuple[int, Receipt]]:
@@ -50,6 +66,11 @@ def receipts_after(snapshot: Snapshot, version: int) -> list[tuple[int, Receipt]
     """
     entries = ((at, _log_entry(snapshot, at)) for at in range(version + 1, snapshot.version + 1))
     return [(at, receipt) for at, entry in entries if (receipt := _receipt(entry)) is not None]
+
+
+def entry_receipt(snapshot: Snapshot, version: int) -> Receipt | None:
+    """The receipt in one entry of the log; none if something other than tidewheel committed it."""
+    return _receipt(_log_entry(snapshot, version))
 
 
 def all_receipts(snapshot: Snapshot) -> Iterator[tuple[int, Receipt]]:
@@ -106,7 +127,7 @@ def _folds(snapshot: Snapshot) -> list[tuple[int, str]]:
 def _read(snapshot: Snapshot, path: str) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(gzip.decompress(snapshot.location.read_bytes(path)))
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise machine_fault(str(error), f"while reading {path}") or Damaged(
             f"the ledger file {path} cannot be read: {error}",
             "if the log still reaches back to the file before it, delete this one: it is folded again",
@@ -121,12 +142,41 @@ def _log_entry(snapshot: Snapshot, version: int) -> dict[str, Any]:
     try:
         lines = location.read_bytes(path).splitlines()
         actions = [json.loads(line) for line in lines if line.startswith(b'{"commitInfo"')]
+        _refuse_cut(actions[0]["commitInfo"] if actions else {}, lines)
     except (OSError, ValueError) as error:
         raise machine_fault(str(error), f"while reading {path}") or Damaged(
             f"the log entry {path} cannot be read ({error}); its receipt is not in the ledger yet",
-            f"restore the file from a copy, or find what is missing: tidewheel audit {location.uri}",
+            _ENTRY_REMEDY,
         ) from error
     return actions[0]["commitInfo"] if actions else {}
+
+
+def _refuse_broken_chain(snapshot: Snapshot, folded: Ledger, receipts: list[tuple[int, Receipt]]) -> None:
+    """Every commit of tidewheel's moves the head on by one: another entry in its place does not."""
+    head = folded.head
+    for version, receipt in receipts:
+        if receipt.head != head + 1:
+            raise Damaged(
+                f"version {version} of the archive at {snapshot.location.uri} has head {receipt.head} after head "
+                f"{head}: the log entry {version:020d}.json is not the one that was committed",
+                _ENTRY_REMEDY,
+            )
+        head = receipt.head
+
+
+def _refuse_cut(entry: dict[str, Any], lines: list[bytes]) -> None:
+    """An entry cut at the end of a line is still a log entry, of a smaller commit than its receipt tells of."""
+    if not lines:
+        raise ValueError("it is empty")
+    json.loads(lines[-1])
+    values = entry.get(DEFINITION_KEY)
+    if values is None:
+        return
+    expected = {"add": values["files_added"], "remove": values["files_removed"], "txn": TRANSACTIONS}
+    for action, count in expected.items():
+        there = sum(line.startswith(f'{{"{action}"'.encode()) for line in lines)
+        if there != count:
+            raise ValueError(f"it has {there} actions {action}, by its receipt {count}")
 
 
 def _receipt(entry: dict[str, Any]) -> Receipt | None:

@@ -17,18 +17,18 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql.types import LongType, StructField
 
-from tests.support.archives import EVERYTHING, HOUR_US, SmallArchive, generation_of, random_batch
+from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
 from tests.support.copies import SPAN, copied
+from tests.support.damages import bring_back
 from tidewheel.indexing.audit import Finding, Kind
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.audit import AuditReport, audit
+from tidewheel.jobs.audit import audit
 from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.undo import undo
-from tidewheel.jobs.update import update
 from tidewheel.jobs.vacuum import vacuum
 from tidewheel.jobs.widen import widen
 from tidewheel.storage.ledger_store import fold_into_ledger
@@ -124,16 +124,6 @@ def test_a_missing_file_and_what_is_lost_with_it(archive: SmallArchive) -> None:
     assert lost == {(row["ins_slot"], row["exp_slot"]) for row in cells}
     assert bring_back(archive, report).findings == ()
     archive.check()
-
-
-def bring_back(archive: SmallArchive, report: AuditReport) -> AuditReport:
-    """Do what the remedy says; its slots in one commit."""
-    match = re.fullmatch(r"tidewheel backfill small --from (\S+) --to (\S+) --each (\d+)", report.remedy)
-    assert match is not None, report.remedy
-    slots = [slot for slot in range(-1, 10) if match[1] <= archive.axis.name(slot) < match[2]]
-    assert len(slots) == int(match[3])
-    update(archive.job, slots, confirmed=EVERYTHING)
-    return audit(archive.job, deep=False)
 
 
 def test_a_truncated_file(archive: SmallArchive) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
@@ -12,7 +13,8 @@ from deltalake.schema import PrimitiveType
 
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
-from tidewheel.jobs.commit import commit
+from tidewheel.indexing.state import FileFact
+from tidewheel.jobs.commit import NewFile, commit
 from tidewheel.storage.metrics import write_metrics_file
 
 _TYPE = re.compile(r"# TYPE ([a-z_]+) (gauge|counter)")
@@ -56,14 +58,17 @@ def table(tmp_path: Path) -> BuiltTable:
 
 
 def bring(table: BuiltTable, slot: int, stored: int) -> None:
-    """A commit that says it brought a batch; counting looks at receipts, not at files."""
+    """A commit that says it brought a batch in two files; counting looks at receipts, not at files."""
     snapshot = table.snapshot
     batch = SlotReceipt(slot, stored + 3, stored, 1, 1, 0, 1, {slot + 5: Cell(stored, 1)})
     receipt = Receipt(
         Operation.UPDATE, f"run-{snapshot.version}", snapshot.head + 1, slot, 0, 60_000_000, (batch,),
         files_added=2, bytes_added=100, rows_rewritten=7, timings_ms={"session": 1500, "write": 250},
     )  # fmt: skip
-    commit(snapshot, receipt, [], [])
+    bounds = {"ins_slot": slot, "exp_slot": slot + 5}
+    stats = json.dumps({"numRecords": 1, "minValues": bounds, "maxValues": bounds})
+    facts = (FileFact(f"run/{slot}-{part}.parquet", 0, 0, 0, slot, slot, slot + 5, slot + 5, 1, 50) for part in (0, 1))
+    commit(snapshot, receipt, [NewFile(fact, stats, 1) for fact in facts], [])
 
 
 def test_every_receipt_is_counted_once(table: BuiltTable, tmp_path: Path) -> None:

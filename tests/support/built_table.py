@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import sha256
@@ -85,7 +85,8 @@ class BuiltTable:
         gone = set(removed)
         added = [new for part in self._parts(rows, snapshot) for new in self._write(attempt, snapshot, *part)]
         facts = [fact for fact in snapshot.files if fact.path in gone]
-        commit(snapshot, _receipt(Operation.UPDATE, snapshot.head + 1, watermark), added, facts)
+        receipt = _receipt(Operation.UPDATE, snapshot.head + 1, watermark)
+        commit(snapshot, replace(receipt, files_added=len(added), files_removed=len(facts)), added, facts)
         for path in gone:
             del self.rows_by_file[path]
         return [new.fact.path for new in added]

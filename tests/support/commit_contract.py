@@ -54,7 +54,9 @@ def commit_slot(snapshot: Snapshot, writer: int, number: int) -> int:
     bounds = {"ins_slot": number, "exp_slot": expires}
     stats = {"numRecords": 1, "minValues": bounds, "maxValues": bounds, "nullCount": {}}
     slot = SlotReceipt(number, 1, 1, 0, 0, 0, 0, {expires: Cell(1, 2**64 - 1)})
-    receipt = Receipt(Operation.UPDATE, f"{writer}-{number}", snapshot.head + 1, number, 0, 0, slots=(slot,))
+    receipt = Receipt(
+        Operation.UPDATE, f"{writer}-{number}", snapshot.head + 1, number, 0, 0, slots=(slot,), files_added=1
+    )
     return commit(snapshot, receipt, [NewFile(fact, json.dumps(stats), 1)], [])
 
 
