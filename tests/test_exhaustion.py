@@ -1,0 +1,155 @@
+"""No file handles, no memory: an answer or an error that says so, and an archive that is what it was."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.archives import EVERYTHING, SmallArchive, random_batch
+from tests.support.copies import SPAN, copied
+from tests.support.toml_archives import TomlArchive
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.jobs.audit import audit
+from tidewheel.jobs.status import status
+from tidewheel.jobs.update import expire, update
+from tidewheel.jobs.vacuum import vacuum
+from tidewheel.sql.reader import Reader
+from tidewheel.storage import machine
+from tidewheel.storage.machine import machine_fault
+
+HANDLES = (0, 1, 2, 3, 5, 8, 12, 20)
+
+
+def test_the_examples() -> None:
+    assert doctest.testmod(machine).failed == 0
+    assert machine_fault("the file is gone", "while reading") is None
+
+
+@contextmanager
+def handles_left(number: int) -> Iterator[None]:
+    """This process may open so many files more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # The limit is on the numbers of files, and those in use have gaps.
+    used = sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    free = [at for at in range(used[-1] + 2 + number) if at not in used]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free[number] if number else free[0], hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def scan(archive: SmallArchive) -> Counter[tuple[str, int]]:
+    with Reader.open(archive.job.location, now_us=lambda: 0) as reader:
+        return Counter(reader.sql("select key, body from live").rows())
+
+
+def audited(archive: SmallArchive) -> None:
+    """Files that cannot be opened are findings: those must name the reason too."""
+    findings = audit(archive.job, deep=False).findings
+    if findings:
+        raise OSError("; ".join(one.message for one in findings))
+
+
+OPERATIONS: dict[str, Callable[[SmallArchive], object]] = {
+    "scan": scan,
+    "status": lambda archive: status(archive.job),
+    "audit": audited,
+    "expire": lambda archive: expire(archive.job, 6, confirmed=EVERYTHING),
+    "update": lambda archive: update(archive.job, [5], confirmed=EVERYTHING),
+    "vacuum": lambda archive: vacuum(archive.job),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_without_file_handles(five_slots_built: SmallArchive, spark: SparkSession, tmp_path: Path, name: str) -> None:
+    refused = 0
+    for handles in HANDLES:
+        archive = copied(five_slots_built, tmp_path / str(handles))
+        archive.now_us += 10**10
+        batch = random_batch(random.Random(5), 5, SPAN)
+        archive.write(5, batch)
+        before = archive.snapshot().version
+        try:
+            with handles_left(handles):
+                OPERATIONS[name](archive)
+        except (TidewheelError, OSError) as error:
+            refused += 1
+            if machine_fault(str(error), "") is None:
+                raise
+        after = archive.snapshot().version
+        if after > before:
+            archive.oracle.update({5: batch}) if name == "update" else archive.oracle.expire(6)
+        archive.check()
+        assert scan(archive) == Counter((str(r.key), r.body) for r in archive.oracle.content())
+    assert refused, "the limit was felt"
+    print(f"{len(HANDLES)} limits, {refused} refusals")
+
+
+# Memory, in processes of their own.
+
+
+def run(line: list[str], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tidewheel.cli", *line]
+    return subprocess.run(
+        command, cwd=folder, env={**os.environ, **more}, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("spark")
+def test_without_memory(tmp_path: Path) -> None:
+    tide = TomlArchive(tmp_path)
+    tide.write_file(clock="data")
+    tide.write_batches(range(4))
+    archive = tide.open()
+    archive.create()
+    archive.update(tide.axis.name(0))
+    (tmp_path / "batches" / "1.json").write_text(huge_batch(tide))
+    for memory in ("100m", "480m", "600m"):
+        done = run(["update", str(tide.path), "--slot", tide.axis.name(1)], tmp_path, SPARK_DRIVER_MEMORY=memory)
+        print(memory, done.returncode, done.stderr[-500:])
+        assert done.returncode in (2, 5, 7), done.stderr
+        assert "what to do" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert tide.content() == tide.expected([0])
+    tide.write_batches([1])
+    archive.update(tide.axis.name(1))
+    assert tide.content() == tide.expected([0, 1])
+
+
+def huge_batch(tide: TomlArchive) -> str:
+    """One record whose key does not fit."""
+    start, end = tide.axis.name(1), tide.axis.name(4)
+    return f'{{"key": "{"x" * 400_000_000}", "at": "{start}", "until": "{end}", "body": 1}}\n'
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("spark")
+def test_a_reader_without_memory(tmp_path: Path) -> None:
+    tide = TomlArchive(tmp_path)
+    tide.write_file(clock="data")
+    tide.write_batches(range(2))
+    archive = tide.open()
+    archive.create()
+    archive.update(tide.axis.name(0), tide.axis.name(2))
+    codes = Counter[int]()
+    for megabytes in range(300, 2100, 100):
+        script = f"ulimit -v {megabytes * 1024}; exec {sys.executable} -m tidewheel.cli scan {tide.path} --format csv"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        codes[done.returncode] += 1
+        if done.returncode == 0:
+            assert len(done.stdout.splitlines()) == 1 + len(tide.content())
+    print(dict(codes))
+    assert tide.content() == tide.expected([0, 1])
