@@ -21,6 +21,7 @@ from tidewheel.indexing.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, D
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.location import Location
+from tidewheel.storage.log_faults import log_faults
 from tidewheel.storage.machine import machine_fault
 
 HEAD_ID = "tidewheel/head"
@@ -152,8 +153,9 @@ def _open_table(location: Location, version: int | None) -> DeltaTable:
     except (DeltaError, OSError, ValueError) as error:
         at = "" if version is None else f" at version {version}"
         raise machine_fault(str(error), f"while reading the Delta log of {location.uri}") or Damaged(
-            f"the Delta log of {location.uri}{at} cannot be read: {error}",
-            "a log entry may be missing, half written or already cleaned away; restore _delta_log from a copy",
+            f"the Delta log of {location.uri}{at} cannot be read: {'; '.join(log_faults(location)) or error}",
+            "restore the file from a copy of _delta_log; a checkpoint may be deleted, with _last_checkpoint, as long "
+            "as every log entry is there",
         ) from error
 
 

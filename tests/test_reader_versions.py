@@ -176,6 +176,32 @@ def test_a_file_overwritten_in_place_is_named(table):
         reader.probe(20)
 
 
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        *((f"{3:020d}.checkpoint.parquet", way) for way in ("removed", "emptied", "halved")),
+        *((f"{2:020d}.json", way) for way in ("removed", "halved")),
+        *((f"{3:020d}.json", way) for way in ("emptied", "halved")),
+    ],
+)
+def test_a_file_of_the_log_that_keeps_it_from_being_opened_is_named(table, name, way):
+    path = table.path(f"_delta_log/{name}")
+    if "checkpoint" in name:
+        table.snapshot.table.create_checkpoint()
+    whole = path.read_bytes()
+    if way == "removed":
+        path.unlink()
+    else:
+        path.write_bytes(whole[: len(whole) // 2 if way == "halved" else 0])
+    with pytest.raises(Damaged, match=name):
+        open_reader(table).scan().rows()
+    if "checkpoint" in name:
+        # The way out that the error names.
+        path.unlink(missing_ok=True)
+        path.with_name("_last_checkpoint").unlink()
+        assert keys(open_reader(table).scan()) == keys_alive(table.rows, 3 * HOUR_US)
+
+
 def _alter_log(table, change):
     """Rewrite the table's protocol or metadata behind its back."""
     entry = table.path(f"_delta_log/{0:020d}.json")
