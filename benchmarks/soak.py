@@ -215,7 +215,8 @@ def main(given: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(given)
     if arguments.fresh:
         shutil.rmtree(arguments.work, ignore_errors=True)
-    arguments.work.mkdir(parents=True, exist_ok=True)
+    for folder in (arguments.work, arguments.results):
+        folder.mkdir(parents=True, exist_ok=True)
     soak = Soak.resumed(arguments.work)
     soak.run(arguments.updates, arguments.minutes)
     if len(soak.samples) < 2 * WINDOW:
