@@ -22,6 +22,7 @@ from deltalake.transaction import AddAction, RemoveAction, Transaction
 from tidewheel.indexing.definition import PARTITION_COLUMNS, STORED_COLUMNS, Definition
 from tidewheel.indexing.errors import Conflict, InvalidInput, OutcomeUnknown, TidewheelError
 from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.ledger_store import receipts_after
 from tidewheel.storage.location import Location
@@ -36,13 +37,6 @@ from tidewheel.storage.snapshot import (
 )
 
 PARTITIONING = list(PARTITION_COLUMNS)
-_TABLE_PROPERTIES = {
-    # The log is cleaned by vacuum, after its receipts are folded into the ledger; by nobody else.
-    "delta.enableExpiredLogCleanup": "false",
-    # delta-rs reads back the statistics of the first 32 columns only, and those of slots come after people's.
-    # Naming the columns instead loses all that follow one with fields of its own (1.6.6).
-    "delta.dataSkippingNumIndexedCols": "-1",
-}
 _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 
 
@@ -69,7 +63,7 @@ def create_table(location: Location, columns: Sequence[Field], definition: Defin
             mode="error",
             partition_by=PARTITIONING,
             name=definition.name,
-            configuration=_TABLE_PROPERTIES,
+            configuration=_table_properties(definition),
             storage_options=location.storage_options,
             commit_properties=_properties(receipt),
             post_commithook_properties=_NO_HOOKS,
@@ -79,6 +73,19 @@ def create_table(location: Location, columns: Sequence[Field], definition: Defin
             raise taken(location) from error
         raise
     return open_snapshot(location)
+
+
+def _table_properties(definition: Definition) -> dict[str, str]:
+    grace_s = -(-definition.retention.grace_us // MICROS_PER_SECOND)
+    return {
+        # The log is cleaned by vacuum, after its receipts are folded into the ledger; by nobody else.
+        "delta.enableExpiredLogCleanup": "false",
+        # How long checkpoints tell of files that went. Unsaid it would be a week, and most of what they hold.
+        "delta.deletedFileRetentionDuration": f"interval {grace_s} seconds",
+        # delta-rs reads back the statistics of the first 32 columns only, and those of slots come after people's.
+        # Naming the columns instead loses all that follow one with fields of its own (1.6.6).
+        "delta.dataSkippingNumIndexedCols": "-1",
+    }
 
 
 def taken(location: Location) -> InvalidInput:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from tidewheel.indexing.layouts import Layout, LayoutKind
 from tidewheel.indexing.slots import TimeAxis
 
+_MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+
 
 def floor_divided(value: str, divisor: int) -> str:
     """Mathematical floor division; Spark's own truncates towards zero."""
@@ -58,7 +60,9 @@ def row_hash(columns: Sequence[str]) -> str:
 
 def keyed_digest(columns: Sequence[str], salt: str) -> str:
     """The digest by which a tombstone knows a record: keyed with the archive's salt, never the value itself."""
-    values = f"to_json(struct({', '.join(map(quoted, columns))}), map('ignoreNullFields', 'false'))"
+    # Left to itself Spark writes moments to the millisecond: a microsecond apart would be the same key.
+    options = f"map('ignoreNullFields', 'false', 'timestampFormat', {text(_MOMENT)})"
+    values = f"to_json(struct({', '.join(map(quoted, columns))}), {options})"
     return f"substring(sha2(concat({text(salt)}, {values}), 256), 1, 32)"
 
 

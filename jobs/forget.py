@@ -102,7 +102,8 @@ class _Forget:
         for number in sorted({file.generation for file in sources}):
             paths = [file.path for file in sources if file.generation == number]
             frame = self.matched(read_files(spark, one.snapshot, paths), spark, one.state.definition)
-            frame = frame.where(~F.col("__tw_forgotten")).select(*read_files(spark, one.snapshot, paths).columns)
+            columns = read_files(spark, one.snapshot, paths).columns
+            frame = frame.where(~F.col("__tw_forgotten")).selectExpr(*map(quoted, columns))
             if plan.watermark is not None:
                 frame = frame.where(F.col("exp_slot") > plan.watermark)
             frames.append(placed(frame, one.state.definition.generation(number)))

@@ -188,7 +188,7 @@ def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
             "rename them in the source (a view, or a Python callable as source)",
         )
     zoned = {
-        field.name: F.col(quoted(field.name)).cast("timestamp")
+        field.name: F.expr(quoted(field.name)).cast("timestamp")
         for field in frame.schema.fields
         if isinstance(field.dataType, TimestampNTZType)
     }

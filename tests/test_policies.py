@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,8 @@ from tidewheel.indexing.errors import InvalidInput, Refused
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import SlotReceipt
 from tidewheel.indexing.slots import moment
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.create import create
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.quarantine import open_quarantine, quarantined_rows
 from tidewheel.jobs.update import update
@@ -146,6 +149,31 @@ def test_forget_sweeps_the_quarantine_too(archive: SmallArchive) -> None:
     assert [json.loads(row["record"])["key"] for row in pa.table(table.to_pyarrow_table()).to_pylist()] == ["a"]
     receipt = slot_receipt(archive, 0)
     assert (receipt.forgotten, receipt.quarantined, receipt.stored) == (2, 1, 0)
+
+
+def test_a_key_a_microsecond_away_is_another_key(archive: SmallArchive) -> None:
+    at = moment(archive.axis.start_us(0))
+    archive.write(0, [Record(0, 3, "a", 1), Record(0, 3, "b", 2)])
+    path = archive.folder / "source" / "0.parquet"
+    table = pq.read_table(path)
+    moments = pa.array([at.replace(microsecond=1), at.replace(microsecond=2)], pa.timestamp("us", "UTC"))
+    pq.write_table(table.set_column(table.schema.get_field_index("ins"), "ins", moments), path)
+    job = replace(archive.job, file=replace(archive.file, key=("ins",)))
+    shutil.rmtree(archive.folder / "table")
+    create(job)
+    update(job, [0])
+    forget(job, keys=[("1970-01-01T00:00:00.000002Z",)])
+    update(job, [0])
+    assert [row[3] for row in archive_content(job)] == [1]
+
+
+def archive_content(job: ArchiveJob) -> list[tuple[int, int, str, int]]:
+    snapshot = job.snapshot()
+    rows: list[tuple[int, int, str, int]] = []
+    for fact in snapshot.files:
+        parquet = pq.ParquetFile(snapshot.location.child(fact.path))
+        rows += [tuple(row.values()) for row in parquet.read(["ins_slot", "exp_slot", "key", "body"]).to_pylist()]
+    return rows
 
 
 def test_a_predicate_forgets_the_records_it_matched_and_no_others(archive: SmallArchive) -> None:

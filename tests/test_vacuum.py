@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import Field
 
 from tests.support import byte_search
 from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
+from tests.support.built_table import BuiltTable
 from tests.support.copies import committed_us, copied
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, version_needed_min
@@ -143,6 +146,18 @@ def test_the_log_goes_after_its_retention_and_nothing_is_forgotten(archive: Smal
     assert list(all_receipts(archive.snapshot())) == receipts
     archive.update({5: []})
     archive.check()
+
+
+def test_a_checkpoint_forgets_files_that_went_longer_ago_than_grace(tmp_path: Path) -> None:
+    table = BuiltTable.create(tmp_path, [Field("key", "string")], ["key"])
+    gone = [path for _ in range(3) for path in table.append([table.row(0, HOUR_US, key="a")], watermark=0)]
+    table.append([table.row(1, 9 * HOUR_US, key="b")], watermark=1, removed=gone)
+    time.sleep(2)  # a grace of a second, which is told by the moments in the log
+    table.snapshot.table.create_checkpoint()
+    (checkpoint,) = (tmp_path / "_delta_log").glob("*.checkpoint.parquet")
+    actions = pq.read_table(checkpoint)
+    assert actions.column("remove").null_count == actions.num_rows
+    assert actions.column("add").null_count == actions.num_rows - 1
 
 
 def test_killed_half_way_a_second_vacuum_finishes(archive: SmallArchive, monkeypatch: pytest.MonkeyPatch) -> None:
