@@ -1,4 +1,4 @@
-"""No file handles, no memory: an answer or an error that says so, and an archive that is what it was."""
+"""No file handles: an answer or an error that says so, and an archive that is what it was."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import doctest
 import os
 import random
 import resource
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +16,6 @@ from pyspark.sql import SparkSession
 
 from tests.support.archives import EVERYTHING, SmallArchive, random_batch
 from tests.support.copies import SPAN, copied
-from tests.support.toml_archives import TomlArchive
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.status import status
@@ -95,61 +92,3 @@ def test_without_file_handles(five_slots_built: SmallArchive, spark: SparkSessio
         assert scan(archive) == Counter((str(r.key), r.body) for r in archive.oracle.content())
     assert refused, "the limit was felt"
     print(f"{len(HANDLES)} limits, {refused} refusals")
-
-
-# Memory, in processes of their own.
-
-
-def run(line: list[str], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tidewheel.cli", *line]
-    return subprocess.run(
-        command, cwd=folder, env={**os.environ, **more}, capture_output=True, text=True, check=False, timeout=300
-    )
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("spark")
-def test_without_memory(tmp_path: Path) -> None:
-    tide = TomlArchive(tmp_path)
-    tide.write_file(clock="data")
-    tide.write_batches(range(4))
-    archive = tide.open()
-    archive.create()
-    archive.update(tide.axis.name(0))
-    (tmp_path / "batches" / "1.json").write_text(huge_batch(tide))
-    for memory in ("100m", "480m", "600m"):
-        done = run(["update", str(tide.path), "--slot", tide.axis.name(1)], tmp_path, SPARK_DRIVER_MEMORY=memory)
-        print(memory, done.returncode, done.stderr[-500:])
-        assert done.returncode in (2, 5, 7), done.stderr
-        assert "what to do" in done.stderr
-        assert "Traceback" not in done.stderr
-        assert tide.content() == tide.expected([0])
-    tide.write_batches([1])
-    archive.update(tide.axis.name(1))
-    assert tide.content() == tide.expected([0, 1])
-
-
-def huge_batch(tide: TomlArchive) -> str:
-    """One record whose key does not fit."""
-    start, end = tide.axis.name(1), tide.axis.name(4)
-    return f'{{"key": "{"x" * 400_000_000}", "at": "{start}", "until": "{end}", "body": 1}}\n'
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("spark")
-def test_a_reader_without_memory(tmp_path: Path) -> None:
-    tide = TomlArchive(tmp_path)
-    tide.write_file(clock="data")
-    tide.write_batches(range(2))
-    archive = tide.open()
-    archive.create()
-    archive.update(tide.axis.name(0), tide.axis.name(2))
-    codes = Counter[int]()
-    for megabytes in range(300, 2100, 100):
-        script = f"ulimit -v {megabytes * 1024}; exec {sys.executable} -m tidewheel.cli scan {tide.path} --format csv"
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-        codes[done.returncode] += 1
-        if done.returncode == 0:
-            assert len(done.stdout.splitlines()) == 1 + len(tide.content())
-    print(dict(codes))
-    assert tide.content() == tide.expected([0, 1])
