@@ -60,6 +60,8 @@ def outcome(archive: SmallArchive, folder: Path, damage: Damage) -> str:
     named = any(Path(damage.path).name in (one.path or "") + one.message for one in report.findings)
     if damage.path in {fact.path for fact in archive.snapshot().files}:
         _assert_data(hit, damage, rows, report, named=named)
+    if refused:
+        assert Path(damage.path).name in str(rows), f"{damage}: refused without naming it: {rows}"
     unseen = report.clean and not right
     assert not unseen or _is_the_newest_entry(hit, damage), f"{damage}: wrong rows that audit does not see"
     mended = write(later := copied(hit, folder.with_name(f"{folder.name}-w")))
