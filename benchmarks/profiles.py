@@ -74,9 +74,9 @@ def _quick() -> Profile:
     return Profile(
         "quick",
         (
-            Race("small", SMALL, contenders, updates=8),
+            Race("small", SMALL, contenders, updates=6, reads_every=2),
             Race("few_rows", FEW_ROWS, ("rr_expire_rebuild_1x4", "delta_append"), updates=12),
-            Race("long", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=60, reads_every=5),
+            Race("long", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=48, reads_every=12),
         ),
         cold_commands=1,
     )

@@ -11,8 +11,7 @@ At the end every cell equals the oracle and the audit is clean.
 from __future__ import annotations
 
 import json
-import os
-import signal
+import re
 import socket
 import sqlite3
 import time
@@ -24,13 +23,18 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.support.processes import kill_one_spark
 from tests.support.toml_archives import TomlArchive
 from tidewheel.dags.embedded import EmbeddedAirflow
+from tidewheel.dags.scheduled import asset_of
+from tidewheel.resolve import read_archive_file
 
 # Machines that run tests are busy: a generous end for what takes a minute and a half on an idle one.
-WAIT_S = 3600
+WAIT_S = 900
 HOUR = timedelta(hours=1)
 SLOTS_PER_RUN = 3
+ROOT = Path(__file__).parent.parent
+BUNDLES = "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST"
 
 
 @pytest.fixture
@@ -63,6 +67,7 @@ def airflow(tide: TomlArchive, tmp_path: Path) -> Iterator[EmbeddedAirflow]:
         "SPARK_DRIVER_MEMORY": "700m",
     }
     stack = EmbeddedAirflow(tmp_path / "airflow", [tide.path.parent], port=free_port(), settings=settings)
+    add_downstream(stack, tide, tmp_path / "dags")
     stack.prepare()
     try:
         stack.start()
@@ -95,6 +100,7 @@ def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArch
     assert sum(page.tries()) == len(page.states()) + 2
     receipt = page.asset_events()[0]["extra"]
     assert (receipt["operation"], receipt["slots"]) == ("update", SLOTS_PER_RUN)
+    wait(airflow, "the downstream DAG", lambda: receipt["stored"] in page.downstream())
     assert page.import_errors() == []
 
 
@@ -118,6 +124,19 @@ def test_overlaps_lose_and_double_nothing(airflow: EmbeddedAirflow, tide: TomlAr
     assert page.overlaps() >= 50
 
 
+def add_downstream(airflow: EmbeddedAirflow, tide: TomlArchive, folder: Path) -> None:
+    """The example of the manual, in a folder of other people's DAGs, beside the archives' bundle."""
+    manual = (ROOT / "docs" / "airflow.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", manual, re.DOTALL)
+    folder.mkdir()
+    uri = asset_of(read_archive_file(tide.path)).uri
+    example = example.replace("file:///srv/tables/sessions", uri).replace("sessions", "tide")
+    (folder / "report.py").write_text(example, encoding="utf-8")
+    bundles = json.loads(airflow.environment[BUNDLES])
+    local = {"classpath": "airflow.dag_processing.bundles.local.LocalDagBundle", "kwargs": {"path": str(folder)}}
+    airflow.settings = {**airflow.settings, BUNDLES: json.dumps([*bundles, {"name": "others", **local}])}
+
+
 class Page:
     """What Airflow knows: by its API, and what the API does not tell from its database."""
 
@@ -133,6 +152,11 @@ class Page:
     def tries(self) -> list[int]:
         query = "select try_number from task_instance where dag_id = 'tide' and task_id = 'update'"
         return [row[0] for row in self._rows(query)]
+
+    def downstream(self) -> list[int]:
+        """What the DAG that the archive triggers was told."""
+        rows = self._rows("select value from xcom where dag_id = 'report' and key = 'return_value'")
+        return [stored for (value,) in rows for stored in json.loads(value)]
 
     def overlaps(self) -> int:
         """Pairs of updates, one scheduled and one of a backfill, that ran at the same time."""
@@ -180,32 +204,6 @@ def wait(airflow: EmbeddedAirflow, what: str, condition: Callable[[], bool]) -> 
         airflow.check()
         assert time.monotonic() < deadline, f"waited {WAIT_S} s for {what}; see {airflow.home}/logs"
         time.sleep(0.3)
-
-
-def kill_one_spark(ancestor: int) -> bool:
-    """End the Java process of a running update at once; False if none runs now."""
-    for pid, command in processes_below(ancestor).items():
-        if "java" in command and "SparkSubmit" in command:
-            os.kill(pid, signal.SIGKILL)
-            return True
-    return False
-
-
-def processes_below(ancestor: int) -> dict[int, str]:
-    """The command lines of a process's descendants."""
-    parents, commands = {}, {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
-                commands[int(entry.name)] = (entry / "cmdline").read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
-    found = {ancestor}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return {pid: commands[pid] for pid in found - {ancestor}}
 
 
 def free_port() -> int:

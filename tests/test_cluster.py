@@ -2,18 +2,21 @@
 
 sources    JSON batches in the bucket, for the hours of this morning
 schedule   Airflow's scheduler catches up; every update's driver sends its work to the standalone workers
+backfill   an hour further back, and over one that the schedule has done and whose data has been corrected meanwhile
+a SIGKILL  ends the driver of one running update
 in the end every cell equals the oracle, for DuckDB and for Spark, and the audit is clean
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +25,7 @@ import pytest
 
 from scripts.compose_file import read_environment_file
 from scripts.native_services import free_port, postgres_folder
+from tests.support.processes import kill_one_spark
 from tests.support.services import require_jars
 from tests.support.toml_archives import Rows, TomlArchive, records_of
 from tidewheel.indexing.errors import InvalidInput
@@ -34,6 +38,7 @@ pytestmark = pytest.mark.cluster
 ROOT = Path(__file__).parent.parent
 READY_S, WORK_S = 600, 900
 SLOTS_PER_RUN, RUNS = 3, 3
+HOUR = timedelta(hours=1)
 PORTS = ("POSTGRES_PORT", "STORE_PORT", "SPARK_PORT", "SPARK_UI_PORT", "WORKER_UI_PORT", "AIRFLOW_PORT")
 ARCHIVE = """
 [archive]
@@ -130,14 +135,24 @@ def test_airflow_keeps_an_archive_on_s3_with_the_cluster(cluster: Running) -> No
     start = now - timedelta(hours=RUNS)
     template = TomlArchive(cluster.folder)
     first = template.axis.slot_of(micros(start))
-    write_batches(template, range(first, first + (RUNS + 2) * SLOTS_PER_RUN))
+    write_batches(template, range(first - SLOTS_PER_RUN, first + (RUNS + 2) * SLOTS_PER_RUN))
     text = ARCHIVE.format(start=f"{start:%Y-%m-%dT%H:%M:%SZ}")
     (cluster.folder / "archives" / "tide.toml").write_text(text)
 
-    wait_until(lambda: len(applied(template)) >= RUNS * SLOTS_PER_RUN, WORK_S)
-    archive = template.open()
-    watermark = archive.snapshot().watermark
-    expected = oracle_of(applied(template), watermark)
+    wait_until(lambda: first in applied(template), WORK_S)
+    corrected = dict.fromkeys(range(first, first + SLOTS_PER_RUN), 1)
+    write_batches(template, corrected, edition=1)
+    cluster.execute(
+        "airflow", "backfill", "create", "--dag-id", "tide", "--from-date", (start - HOUR).isoformat(),
+        "--to-date", start.isoformat(), "--reprocess-behavior", "completed", "--run-backwards",
+        "--max-active-runs", "2",
+    )  # fmt: skip
+    wait_until(lambda: kill_one_spark(os.getpid()), WORK_S, every_s=0.3)
+    wait_until(lambda: len(states(cluster)) > RUNS and set(states(cluster)) == {"success"}, WORK_S)
+
+    slots = applied(template)
+    assert slots[: (RUNS + 1) * SLOTS_PER_RUN] == list(range(first - SLOTS_PER_RUN, first + RUNS * SLOTS_PER_RUN))
+    expected = oracle_of(slots, template.open().snapshot().watermark, corrected)
     assert by_duckdb(template) == expected
     assert by_spark(cluster, template) == expected
     cluster.execute("tidewheel", "audit", str(template.path))
@@ -156,10 +171,16 @@ def test_no_secret_is_on_a_command_line_or_in_a_log(cluster: Running) -> None:
     assert [secret for secret in secrets if secret in lines or secret in logs] == []
 
 
-def write_batches(template: TomlArchive, slots: range) -> None:
+def states(cluster: Running) -> list[str]:
+    """The states of the archive's runs."""
+    printed = cluster.execute("airflow", "dags", "list-runs", "tide", "--output", "json")
+    return [run["state"] for run in json.loads(printed[printed.index("[") :])]
+
+
+def write_batches(template: TomlArchive, slots: Iterable[int], edition: int = 0) -> None:
     bucket = Location.of("s3a://archives/batches")
     for slot in slots:
-        lines = [json.dumps(template._row(record)) for record in records_of(slot, 0)]
+        lines = [json.dumps(template._row(record)) for record in records_of(slot, edition)]
         bucket.write_bytes(bucket.child(f"{slot}.json"), ("\n".join(lines) + "\n").encode())
 
 
@@ -171,10 +192,10 @@ def applied(template: TomlArchive) -> list[int]:
         return []
 
 
-def oracle_of(slots: list[int], watermark: int | None) -> Rows:
+def oracle_of(slots: list[int], watermark: int | None, editions: Mapping[int, int]) -> Rows:
     oracle = Oracle()
     for slot in slots:
-        oracle.update({slot: records_of(slot, 0)})
+        oracle.update({slot: records_of(slot, editions.get(slot, 0))})
     assert watermark is not None
     oracle.expire(watermark)
     return sorted((r.slot, r.expiration_slot, str(r.key), r.body) for r in oracle.content())  # type: ignore[misc]
@@ -211,8 +232,8 @@ def applications(cluster: Running) -> int:
     return int(cluster.execute("python", "-c", code))
 
 
-def wait_until(done: Callable[[], bool], at_most_s: float) -> None:
+def wait_until(done: Callable[[], bool], at_most_s: float, every_s: float = 5) -> None:
     deadline = time.monotonic() + at_most_s
     while not done():
         assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(5)
+        time.sleep(every_s)

@@ -84,6 +84,15 @@ def test_an_archive_file_becomes_five_dags(tide: TomlArchive) -> None:
     ]
 
 
+def test_the_manual_names_every_dag_and_task(tide: TomlArchive) -> None:
+    manual = (Path(__file__).parent.parent / "docs" / "airflow.md").read_text(encoding="utf-8")
+    for name, dag in dags_of(tide).items():
+        row = next(
+            line for line in manual.splitlines() if line.startswith(f"| `{name.replace('tide', '<archive>')}` |")
+        )
+        assert all(f"`{task}`" in row for task in dag.task_ids)
+
+
 def test_a_broken_file_is_named_and_hides_nobody(tide: TomlArchive) -> None:
     broken = tide.path.with_name("broken.toml")
     broken.write_text('[archive]\nname = "broken"\n[time]\ninterval = 300\n', encoding="utf-8")
