@@ -103,6 +103,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "DRIVER_MEMORY": "700m",
         "EXECUTOR_MEMORY": "600m",
         "PARALLEL_UPDATES": "2",
+        "RETRY_DELAY_S": "5",
     }
     with (folder / "env").open("a") as file:
         file.writelines(f"{name}={value}\n" for name, value in changes.items())
@@ -174,7 +175,8 @@ def test_no_secret_is_on_a_command_line_or_in_a_log(cluster: Running) -> None:
 def states(cluster: Running) -> list[str]:
     """The states of the archive's runs."""
     printed = cluster.execute("airflow", "dags", "list-runs", "tide", "--output", "json")
-    return [run["state"] for run in json.loads(printed[printed.index("[") :])]
+    [answer] = [line for line in printed.splitlines() if line.startswith("[{")]
+    return [run["state"] for run in json.loads(answer)]
 
 
 def write_batches(template: TomlArchive, slots: Iterable[int], edition: int = 0) -> None:
