@@ -18,6 +18,7 @@ class Operation(StrEnum):
     MIGRATE = "migrate"
     WIDEN = "widen"
     UNDO = "undo"
+    FENCE = "fence"
 
 
 @dataclass(frozen=True)

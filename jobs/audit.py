@@ -137,7 +137,8 @@ def _contents(
     contents = [reading.content for reading in readings if reading.content is not None]
     unread = [reading.fact for reading in readings if reading.content is None]
     # Only updates and expiries look at the bounds of all sub-indices.
-    settled = bool(receipts) and receipts[-1][1].operation in (Operation.UPDATE, Operation.EXPIRE)
+    done = [one.operation for _, one in receipts if one.operation is not Operation.FENCE]
+    settled = bool(done) and done[-1] in (Operation.UPDATE, Operation.EXPIRE)
     return content_findings(state, contents, unread, settled=settled)
 
 

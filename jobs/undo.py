@@ -29,7 +29,7 @@ from tidewheel.jobs.housekeeping import after_commit
 from tidewheel.jobs.receipt import PROGRAM
 from tidewheel.jobs.statistics import file_statistics
 from tidewheel.jobs.write import check_sizes
-from tidewheel.storage.ledger_store import receipts_after, state_of
+from tidewheel.storage.ledger_store import entry_receipt, receipts_after, state_of
 from tidewheel.storage.log_files import list_log
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
@@ -48,7 +48,7 @@ class Undone(Outcome):
 def undo(job: ArchiveJob, to_version: int | None = None, *, dry_run: bool = False) -> Undone:
     """Go back to a version, by default the one before the last operation. Cost: footers of the files that come back."""
     snapshot = open_snapshot(job.location)
-    target = snapshot.version - 1 if to_version is None else to_version
+    target = _before_the_last_deed(snapshot) if to_version is None else to_version
     if not 0 <= target < snapshot.version:
         raise InvalidInput(
             f"cannot go back to version {target}: the archive is at version {snapshot.version}",
@@ -70,6 +70,15 @@ def undo(job: ArchiveJob, to_version: int | None = None, *, dry_run: bool = Fals
     _check_still_there(job, snapshot.version, restored)
     after_commit(job, version)
     return Undone(plan, receipt, version, to_version=target, restored=restored)
+
+
+def _before_the_last_deed(snapshot: Snapshot) -> int:
+    """The version before the last operation; fences did nothing."""
+    at = snapshot.version
+    entries = list_log(snapshot.location).entries
+    while at in entries and (receipt := entry_receipt(snapshot, at)) and receipt.operation is Operation.FENCE:
+        at -= 1
+    return at - 1
 
 
 def _refuse_beyond_grace(job: ArchiveJob, snapshot: Snapshot, target: int) -> None:

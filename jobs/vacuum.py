@@ -1,9 +1,10 @@
-"""Vacuum: delete what nobody needs any more. No commit of the main table; safe to interrupt and to repeat.
+"""Vacuum: delete what nobody needs any more. Safe to interrupt and to repeat.
 
 In this order, so that whatever is interrupted leaves an archive that is whole:
 
 1. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
-2. Data files that no version within grace needs, with the folders they leave empty.
+2. Data files that no version within grace needs, with the folders they leave empty. If no commit ever brought some of
+   them, a fence is committed first (`jobs/fence.py`); else vacuum commits nothing.
 3. Log entries and checkpoints older than the log's retention, never beyond what a reader within grace needs.
 4. Quarantined records of batches that no longer count, or that are past their own retention.
 5. Lease tickets of dead writers, and temporary files of writes that were cut off.
@@ -13,13 +14,15 @@ Updates in flight lose nothing: their files are younger than grace, and what the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
 from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.fail_points import reach
+from tidewheel.jobs.fence import fence
+from tidewheel.jobs.judge import FATES
 from tidewheel.jobs.vacuum_quarantine import sweep_quarantine
 from tidewheel.jobs.vacuum_report import DATA, LEASE, LOG_FILES, TEMPORARY, VacuumReport
 from tidewheel.jobs.vacuum_steps import delete, delete_log, write_checkpoint
@@ -27,7 +30,7 @@ from tidewheel.storage.lease import FOLDER as LEASE_FOLDER
 from tidewheel.storage.lease import WAIT_MAX_S
 from tidewheel.storage.ledger_store import fold_into_ledger, folded_versions
 from tidewheel.storage.location import SIDE_FOLDER, Location
-from tidewheel.storage.log_files import LogFiles, list_log, removed_after
+from tidewheel.storage.log_files import LogFiles, list_log, never_named, removed_after
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import attempt_folder, stored_files
 
@@ -60,9 +63,13 @@ def _sweep_data(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, since_us: in
     oldest = log.needed_min(snapshot.version, since_us)
     needed = current | removed_after(job.location, log, oldest)
     gone = unneeded(listed, needed, since_us)
+    # Spark writes what is not stored as well, into a side folder that no commit names.
+    data = [file for file in gone if f"/layout={FATES}/" not in file.path]
+    if not report.dry_run and never_named(job.location, log, data):
+        gone = _behind_a_fence(job, snapshot, gone)
+    report.count(DATA, gone)
     going = {file.path for file in gone}
     waiting = [file for file in unreferenced(listed, current) if file.path not in going]
-    report.count(DATA, gone)
     report.awaiting_files, report.awaiting_bytes = len(waiting), sum(file.bytes for file in waiting)
     if report.dry_run:
         return
@@ -72,6 +79,14 @@ def _sweep_data(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, since_us: in
     reach("vacuum_half_done")
     delete(job.location, gone[half:])
     report.folders = _remove_empty_folders(job.location, gone, since_us)
+
+
+def _behind_a_fence(job: ArchiveJob, snapshot: Snapshot, gone: Sequence[StoredFile]) -> list[StoredFile]:
+    """What may go once nobody can commit it any more: all but what was committed since the snapshot."""
+    job.progress("committing a fence, so that no attempt can bring what is deleted")
+    fence(job)
+    brought = {fact.path for fact in job.snapshot().files}
+    return unreferenced(gone, brought | removed_after(job.location, list_log(job.location), snapshot.version))
 
 
 def _sweep_log(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, now_us: int, report: VacuumReport) -> None:

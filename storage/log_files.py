@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.vacuum import StoredFile, version_needed_min
+from tidewheel.indexing.vacuum import StoredFile, unreferenced, version_needed_min
 from tidewheel.storage.location import Location
 from tidewheel.storage.stored_files import stored_files
 
@@ -51,6 +51,19 @@ def removed_after(location: Location, log: LogFiles, version: int) -> set[str]:
     Cost: those entries.
     """
     return {path for at, entry in log.entries.items() if at > version for path in _removed(location, entry)}
+
+
+def never_named(location: Location, log: LogFiles, gone: Sequence[StoredFile]) -> list[StoredFile]:
+    """Of files that no version within grace needs, those that no entry took out either: no commit ever brought them.
+
+    Cost: the entries from the newest back to the one that explains the last of them.
+    """
+    left = list(gone)
+    for _, entry in sorted(log.entries.items(), reverse=True):
+        if not left:
+            break
+        left = unreferenced(left, set(_removed(location, entry)))
+    return left
 
 
 def _removed(location: Location, entry: StoredFile) -> Iterator[str]:

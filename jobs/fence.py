@@ -1,0 +1,42 @@
+"""A fence: an empty commit that takes the next version, so that whoever planned on an older one must plan again.
+
+Vacuum makes one before it deletes files that no commit ever brought. Their writer may be alive after all, held up
+between its last look and its commit: without a fence it could still commit what is being deleted. With it, it plans
+again, and finds that its files are older than grace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tidewheel.indexing.plan import Plan, plan_update
+from tidewheel.indexing.receipts import Operation as Kind
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.attempt import Outcome, Try, attempt
+from tidewheel.jobs.carry_out import Work
+from tidewheel.jobs.commit import commit
+from tidewheel.jobs.receipt import bare_receipt
+from tidewheel.jobs.write import NOTHING_WRITTEN
+
+
+def fence(job: ArchiveJob) -> Outcome:
+    """Commit nothing, as the next version."""
+    return attempt(job, _Fence())
+
+
+class _Fence:
+    def plan(self, one: Try) -> Plan:
+        return plan_update(one.state, ())
+
+    def is_needed(self, one: Try, plan: Plan) -> bool:
+        return True
+
+    def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
+        return Work(plan, folder, NOTHING_WRITTEN)
+
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        return bare_receipt(one.job, one.state, Kind.FENCE, one.attempt, note="before files of dead attempts go")
+
+    def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
+        return commit(one.snapshot, receipt, [], [])

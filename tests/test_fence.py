@@ -1,0 +1,92 @@
+"""What vacuum deletes of attempts that never committed cannot be committed any more; a fence does nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
+from tests.support.copies import SPAN, copied
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.oracle import Record
+from tidewheel.indexing.receipts import Operation
+from tidewheel.jobs import attempt
+from tidewheel.jobs.audit import audit
+from tidewheel.jobs.undo import undo
+from tidewheel.jobs.update import update
+from tidewheel.jobs.vacuum import vacuum
+from tidewheel.storage.ledger_store import all_receipts
+
+BATCH = [Record(5, 5 + SPAN, "late", 1), Record(5, 6, "later", 2)]
+
+
+@pytest.fixture
+def archive(five_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
+    return copied(five_slots_built, tmp_path)
+
+
+def operations(archive: SmallArchive) -> list[Operation]:
+    return [receipt.operation for _, receipt in all_receipts(archive.snapshot())]
+
+
+def leave_files_of_a_dead_attempt(archive: SmallArchive) -> Path:
+    """A file that no commit ever brought, ten minutes older than the archive's clock."""
+    folder = Path(archive.job.location.uri, "run-20200101T000000-0123456789ab-1", "layout=0", "g=0", "e=0")
+    folder.mkdir(parents=True)
+    dead = folder / "part-0.parquet"
+    dead.write_bytes(b"x")
+    written_s = (archive.now_us - 10 * MINUTE_US) / 1e6
+    os.utime(dead, (written_s, written_s))
+    return dead
+
+
+def test_a_writer_held_up_beyond_grace_commits_no_file_that_vacuum_deleted(
+    archive: SmallArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.write(5, BATCH)
+    reached = []
+
+    def held_up(name: str) -> None:
+        if name == "ready_to_commit" and name not in reached:
+            reached.append(name)
+            archive.now_us += 2 * HOUR_US
+            vacuum(archive.job)
+
+    monkeypatch.setattr(attempt, "reach", held_up)
+    with pytest.raises(InvalidInput, match="may be vacuumed"):
+        update(archive.job, [5], confirmed=EVERYTHING)
+    assert operations(archive)[-1] is Operation.FENCE
+    archive.check()
+    assert audit(archive.job).findings == ()
+    archive.update({5: BATCH})
+    archive.check()
+    assert audit(archive.job).findings == ()
+
+
+def test_what_left_by_a_commit_goes_without_a_fence(archive: SmallArchive) -> None:
+    archive.now_us += HOUR_US
+    assert vacuum(archive.job).files["data"] > 0
+    assert Operation.FENCE not in operations(archive)
+
+
+def test_a_fence_changes_nothing_and_an_undo_goes_back_behind_it(archive: SmallArchive) -> None:
+    dead = leave_files_of_a_dead_attempt(archive)
+    archive.now_us += HOUR_US - 10 * MINUTE_US
+    assert vacuum(archive.job, dry_run=True).files["data"] > 0
+    assert Operation.FENCE not in operations(archive), "a rehearsal commits nothing"
+    archive.update({5: BATCH})
+    before = archive.snapshot()
+    vacuum(archive.job)
+    assert not dead.exists()
+    after = archive.snapshot()
+    assert operations(archive)[-1] is Operation.FENCE
+    assert (after.files, after.watermark) == (before.files, before.watermark)
+    archive.check()
+    assert audit(archive.job).findings == ()
+    archive.now_us += 1
+    assert undo(archive.job).to_version == before.version - 1
+    assert Operation.FENCE not in operations(archive)[before.version + 2 :]
+    vacuum(archive.job)
+    assert archive.snapshot().version == before.version + 2, "what is explained needs no fence"
