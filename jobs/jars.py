@@ -173,8 +173,7 @@ def main() -> None:
     except TidewheelError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)
-    for path in paths:
-        sys.stdout.write(f"{path}\n")
+    sys.stdout.write(f"{len(paths)} jars for Spark in {cache_dir()}\n")
 
 
 if __name__ == "__main__":
