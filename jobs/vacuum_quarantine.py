@@ -6,7 +6,7 @@ Everything waits for grace, as in the main table; the log needs no retention of 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,7 @@ from deltalake.exceptions import DeltaError
 from tidewheel.indexing.batches import batches_since
 from tidewheel.indexing.vacuum import log_unneeded, unneeded
 from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.jobs.fence import fence
 from tidewheel.jobs.quarantine import FOLDER, open_quarantine
 from tidewheel.jobs.vacuum_report import QUARANTINE, VacuumReport
 from tidewheel.jobs.vacuum_steps import delete, delete_log, write_checkpoint
@@ -29,14 +30,24 @@ LOG = logging.getLogger(__name__)
 
 
 def sweep_quarantine(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, now_us: int, report: VacuumReport) -> None:
-    """Cost, if there is a quarantine: all receipts, three of its columns, one listing."""
+    """Cost, if there is a quarantine: all receipts, three of its columns, one listing.
+
+    Before records of an attempt that never committed go, a fence is committed: its writer may only be held up.
+    """
     table = open_quarantine(job.location)
     if table is None:
         return
     retention = snapshot.definition.retention
     since_us = now_us - retention.grace_us
-    counted = batches_since(all_receipts(snapshot), log.needed_min(snapshot.version, since_us))
-    _delete_records(table, counted, since_us, now_us - retention.quarantine_us, report)
+    receipts = list(all_receipts(snapshot))
+    batches = _batches(table)
+    attempts = {receipt.attempt for _, receipt in receipts}
+    dead = any(newest_us <= since_us and attempt not in attempts for _, attempt, newest_us, _ in batches)
+    if dead and not report.dry_run:
+        fence(job)
+        receipts = list(all_receipts(job.snapshot()))
+    counted = batches_since(receipts, log.needed_min(snapshot.version, since_us))
+    _delete_records(table, batches, counted, since_us, now_us - retention.quarantine_us, report)
     side = job.location.side_location(FOLDER)
     if not report.dry_run:
         table = DeltaTable(side.delta_uri, storage_options=side.storage_options)
@@ -57,16 +68,26 @@ def _sweep_files(side: Location, table: DeltaTable, since_us: int, report: Vacuu
     delete_log(side, log, old, report, QUARANTINE)
 
 
-def _delete_records(
-    table: DeltaTable, counted: Collection[tuple[int, str]], since_us: int, expired_us: int, report: VacuumReport
-) -> None:
-    """Records of batches that count no more, once that is longer ago than grace, and records past their retention."""
+def _batches(table: DeltaTable) -> list[tuple[int, str, int, int]]:
+    """Slot and attempt of every batch that has records in quarantine, when the newest came, and how many."""
     columns = pa.table(table.to_pyarrow_table(columns=["slot", "attempt", "quarantined_at"]))
     batches = columns.group_by(["slot", "attempt"]).aggregate([("quarantined_at", "max"), ("slot", "count")])
+    newest_us = pc.cast(batches.column("quarantined_at_max"), pa.int64())
+    values = (batches.column("slot"), batches.column("attempt"), newest_us, batches.column("slot_count"))
+    return list(zip(*(column.to_pylist() for column in values), strict=True))
+
+
+def _delete_records(
+    table: DeltaTable,
+    batches: Sequence[tuple[int, str, int, int]],
+    counted: Collection[tuple[int, str]],
+    since_us: int,
+    expired_us: int,
+    report: VacuumReport,
+) -> None:
+    """Records of batches that count no more, once that is longer ago than grace, and records past their retention."""
     conditions = []
-    at_us = pc.cast(batches.column("quarantined_at_max"), pa.int64()).to_pylist()
-    pairs = zip(batches.column("slot").to_pylist(), batches.column("attempt").to_pylist(), strict=True)
-    for (slot, attempt), newest_us, records in zip(pairs, at_us, batches.column("slot_count").to_pylist(), strict=True):
+    for slot, attempt, newest_us, records in batches:
         old = newest_us <= since_us and (slot, attempt) not in counted
         if old or newest_us <= expired_us:
             text = attempt.replace("'", "''")

@@ -65,6 +65,25 @@ def test_a_writer_held_up_beyond_grace_commits_no_file_that_vacuum_deleted(
     assert audit(archive.job).findings == ()
 
 
+def test_a_writer_held_up_beyond_grace_commits_no_count_of_quarantined_records_that_are_gone(
+    archive: SmallArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.write(5, [Record(5, 200, "too long", 1)])
+    reached = []
+
+    def held_up(name: str) -> None:
+        if name == "ready_to_commit" and name not in reached:
+            reached.append(name)
+            archive.now_us += 26 * HOUR_US
+            vacuum(archive.job)
+
+    monkeypatch.setattr(attempt, "reach", held_up)
+    with pytest.raises(InvalidInput, match="may be vacuumed"):
+        update(archive.job, [5], confirmed=EVERYTHING)
+    assert operations(archive)[-1] is Operation.FENCE
+    assert audit(archive.job).findings == ()
+
+
 def test_what_left_by_a_commit_goes_without_a_fence(archive: SmallArchive) -> None:
     archive.now_us += HOUR_US
     assert vacuum(archive.job).files["data"] > 0
