@@ -164,16 +164,18 @@ def write_work(
             frame, job.location, folder, snapshot.definition, sizes, max(1, int(target / row_bytes)), target
         )
     except (PySparkException, Py4JJavaError) as error:
-        _wait_for_tasks(frame.sparkSession)
+        _end_writers(frame.sparkSession)
         raise _failed(job, error) from error
 
 
-def _wait_for_tasks(spark: SparkSession) -> None:
-    """A job has failed with its first task; until the others have ended, they write into what is to be discarded."""
+def _end_writers(spark: SparkSession) -> None:
+    """Let go of what is to be discarded: other tasks of the failed job still write, failed writers hold files open."""
     tracker = spark.sparkContext._jsc.sc().statusTracker()
     end = monotonic() + TASKS_END_S
     while any(one.numRunningTasks() for one in tracker.getExecutorInfos()) and monotonic() < end:
         sleep(0.05)
+    # On a full disk a writer fails to close, too; Java closes it when it collects it, and frees the space only then.
+    spark._jvm.java.lang.System.gc()  # type: ignore[union-attr]
 
 
 def expected_sizes(state: TableState, plan: Plan) -> dict[SubIndex, int]:
