@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -190,8 +191,17 @@ class Page:
         if content is None:
             headers["Authorization"] = f"Bearer {self._token}"
         data = None if content is None else json.dumps(content).encode()
-        with urlopen(Request(self._airflow.url + path, data, headers), timeout=60) as answer:
-            return json.load(answer)
+        for tries_left in reversed(range(10)):
+            try:
+                with urlopen(Request(self._airflow.url + path, data, headers), timeout=60) as answer:
+                    return json.load(answer)
+            except HTTPError as error:
+                # The api-server on SQLite may meet the scheduler's lock; what it was asked is only read.
+                if error.code < 500 or not tries_left:
+                    error.add_note(error.read().decode(errors="replace")[:500])
+                    raise
+                time.sleep(1)
+        raise AssertionError("unreachable")
 
 
 def slot_at(archive: TomlArchive, at: datetime) -> int:
