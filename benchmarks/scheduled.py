@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import socket
 import sqlite3
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from scripts.native_services import free_port
 from tests.support.toml_archives import TomlArchive
 from tidewheel.dags import quick_start
 from tidewheel.dags.embedded import EmbeddedAirflow
@@ -107,7 +107,7 @@ def compared(archive: TomlArchive, count: int, settings: dict[str, str]) -> str:
 def running(archive: TomlArchive, settings: dict[str, str]) -> Iterator[EmbeddedAirflow]:
     """A real Airflow that keeps the archive."""
     home = archive.folder / "airflow"
-    airflow = EmbeddedAirflow(home, [archive.path.parent], port=_free_port(), settings=settings)
+    airflow = EmbeddedAirflow(home, [archive.path.parent], port=free_port(), settings=settings)
     airflow.prepare()
     try:
         airflow.start()
@@ -170,12 +170,6 @@ def _rows(airflow: EmbeddedAirflow, query: str) -> Rows:
 def _seconds(text: str) -> float:
     at = datetime.fromisoformat(text)
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

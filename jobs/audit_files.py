@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from pyarrow import fs
 
 from tidewheel.indexing.audit import FileContent, Finding, Kind, hit_range
 from tidewheel.indexing.state import FileFact
-from tidewheel.jobs.statistics import file_statistics
+from tidewheel.jobs.statistics import file_statistics, moment_text
 from tidewheel.jobs.write import CELL_COLUMNS, counted
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
@@ -124,6 +124,4 @@ def _logged_bounds(snapshot: Snapshot) -> dict[str, dict[str, tuple[Any, Any]]]:
 
 def _as_json(value: Any) -> Any:
     """A typed value as the statistics of a file write it."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    return value.isoformat() if isinstance(value, date) else value
+    return moment_text(value) if isinstance(value, date) else value

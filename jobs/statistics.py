@@ -54,6 +54,11 @@ def _plain(value: Any) -> Any:
     """A value as Delta's JSON statistics write it; None for kinds whose order is not safe to rely on."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    return moment_text(value) if isinstance(value, date) else None
+
+
+def moment_text(value: date) -> str:
+    """A moment or a day as Delta's JSON statistics write it."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    return value.isoformat() if isinstance(value, date) else None
+    return value.isoformat()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from scripts.native_services import free_port
 from tests.support.processes import kill_one_spark
 from tests.support.toml_archives import TomlArchive
 from tidewheel.dags.embedded import EmbeddedAirflow
@@ -214,9 +214,3 @@ def wait(airflow: EmbeddedAirflow, what: str, condition: Callable[[], bool]) -> 
         airflow.check()
         assert time.monotonic() < deadline, f"waited {WAIT_S} s for {what}; see {airflow.home}/logs"
         time.sleep(0.3)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

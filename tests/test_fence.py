@@ -42,19 +42,24 @@ def leave_files_of_a_dead_attempt(archive: SmallArchive) -> Path:
     return dead
 
 
-def test_a_writer_held_up_beyond_grace_commits_no_file_that_vacuum_deleted(
-    archive: SmallArchive, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive.write(5, BATCH)
+def hold_up(monkeypatch: pytest.MonkeyPatch, archive: SmallArchive, elapsed_us: int) -> None:
+    """The next writer stops once, right before its commit; meanwhile time passes and vacuum runs."""
     reached = []
 
     def held_up(name: str) -> None:
         if name == "ready_to_commit" and name not in reached:
             reached.append(name)
-            archive.now_us += 2 * HOUR_US
+            archive.now_us += elapsed_us
             vacuum(archive.job)
 
     monkeypatch.setattr(attempt, "reach", held_up)
+
+
+def test_a_writer_held_up_beyond_grace_commits_no_file_that_vacuum_deleted(
+    archive: SmallArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.write(5, BATCH)
+    hold_up(monkeypatch, archive, 2 * HOUR_US)
     with pytest.raises(InvalidInput, match="may be vacuumed"):
         update(archive.job, [5], confirmed=EVERYTHING)
     assert operations(archive)[-1] is Operation.FENCE
@@ -69,15 +74,7 @@ def test_a_writer_held_up_beyond_grace_commits_no_count_of_quarantined_records_t
     archive: SmallArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive.write(5, [Record(5, 200, "too long", 1)])
-    reached = []
-
-    def held_up(name: str) -> None:
-        if name == "ready_to_commit" and name not in reached:
-            reached.append(name)
-            archive.now_us += 26 * HOUR_US
-            vacuum(archive.job)
-
-    monkeypatch.setattr(attempt, "reach", held_up)
+    hold_up(monkeypatch, archive, 26 * HOUR_US)
     with pytest.raises(InvalidInput, match="may be vacuumed"):
         update(archive.job, [5], confirmed=EVERYTHING)
     assert operations(archive)[-1] is Operation.FENCE
