@@ -15,6 +15,7 @@ from typing import Protocol
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.state import TableState
 from tidewheel.jobs.archive import ArchiveJob
@@ -23,7 +24,7 @@ from tidewheel.jobs.carry_out import Work, discard
 from tidewheel.jobs.fail_points import reach
 from tidewheel.jobs.housekeeping import after_commit
 from tidewheel.storage.lease import Lease
-from tidewheel.storage.ledger_store import state_of
+from tidewheel.storage.ledger_store import receipts_after, state_of
 from tidewheel.storage.snapshot import Snapshot
 
 TRIES_MAX = 20
@@ -106,6 +107,7 @@ class _Attempt:
         self.watch = Stopwatch()
         self.folders = 0
         self.written_since_us = 0
+        self.written_version = 0
         self.work: Work | None = None
         self.started_version: int | None = None
 
@@ -199,14 +201,20 @@ class _Attempt:
             )
 
     def _worked(self, one: Try, plan: Plan) -> Work:
-        if self.work is not None and self.work.plan.work == plan.work:
+        if self.work is not None and self.work.plan.work == plan.work and not self._fenced(one):
             return self.work
         self._discard()
         self.folders += 1
+        self.written_version = one.snapshot.version
         self.written_since_us = self.job.clock()
         self.work = None
         self.work = self.operation.work(one, plan, self._folder(), self.watch.lap)
         return self.work
+
+    def _fenced(self, one: Try) -> bool:
+        """Whether a vacuum may be deleting what was written, whatever the clocks say: it commits a fence before."""
+        later = receipts_after(one.snapshot, self.written_version)
+        return any(receipt.operation is Kind.FENCE for _, receipt in later)
 
     def _folder(self) -> str:
         return f"{self.name}-{self.folders}"

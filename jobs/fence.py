@@ -2,7 +2,7 @@
 
 Vacuum makes one before it deletes files that no commit ever brought. Their writer may be alive after all, held up
 between its last look and its commit: without a fence it could still commit what is being deleted. With it, it plans
-again, and finds that its files are older than grace.
+again, and writes again.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Attempt:
     def __init__(self, world: World, order: Order, name: str) -> None:
         self.world, self.order, self.name = world, order, name
         self.started_version = world.version
-        self.folders = self.written_since_us = 0
+        self.folders = self.written_since_us = self.written_version = 0
         self.work: Work | None = None
         self.found: dict[int, dict[int, Cell]] = {}
         self.next: Callable[[], None] | None = self.plan_step
@@ -89,8 +89,9 @@ class Attempt:
             self._discard()
 
     def write_step(self) -> None:
-        if self.work is None or self.work.plan.work != self.plan.work:
+        if self.work is None or self.work.plan.work != self.plan.work or self._fenced():
             self._discard()
+            self.written_version = self.state.version
             self.folders += 1
             self.written_since_us = self.world.now_us
             self.work = None
@@ -99,11 +100,20 @@ class Attempt:
             self._quarantine(self.work)
         self.work = replace(self.work, plan=self.plan)
         guard_shrink(self.state, self.work.slots, SHRINK_MAX, allow_shrink=self.order.confirmed)
+        self.next = self.look_step
+
+    def _fenced(self) -> bool:
+        later = self.world.receipts_after(self.written_version, self.state.version)
+        return any(receipt.operation is Operation.FENCE for _, receipt in later)
+
+    def look_step(self) -> None:
+        """The last look before the commit; others may come between."""
+        assert self.work is not None
+        self._refuse_files_beyond_grace(self.work)
         self.next = self.commit_step
 
     def commit_step(self) -> None:
         assert self.work is not None
-        self._refuse_files_beyond_grace(self.work)
         if self.world.version != self.state.version:
             if self.world.fault is not Fault.OVERWRITES_A_LOG_ENTRY:
                 self.next = self.plan_step
@@ -288,7 +298,7 @@ class Attempt:
         version = world.append(receipt, work.files, removed, definition)
         self._tell_the_oracle(work)
         rows_read = {slot: len(records) for slot, records in work.read.items()}
-        world.settle(version, Note(self.started_version, rows_read))
+        world.settle(version, Note(self.started_version, rows_read, self.written_since_us))
         return version
 
     def _tell_the_oracle(self, work: Work) -> None:
@@ -316,7 +326,7 @@ def undo(world: World, back: int, name: str) -> bool:
         return False
     try:
         refuse_barriers(world.receipts_after(target, world.version), target)
-    except (Refused, InvalidInput):
+    except (Refused, InvalidInput, Missing):
         return False
     then = world.states[target]
     present, wanted = {fact.path for fact in state.files}, {fact.path for fact in then.files}

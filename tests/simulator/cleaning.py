@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.simulator.faults import Fault
-from tests.simulator.world import World
+from tests.simulator.world import Note, World
 from tidewheel.indexing.batches import batches_since
+from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, version_needed_min
 
 
@@ -35,6 +36,18 @@ class Vacuum:
         self.gone = [file.path for file in unneeded(listed, needed, self.since_us) if not self._spared(file.path)]
         world.listed = frozenset(world.files)
         world.vacuumed_us.append((world.version, self.now_us))
+        self.next = self.fence
+
+    def fence(self) -> None:
+        """Before files go that no commit brought, a commit that does nothing; what came meanwhile stays."""
+        world = self.world
+        named = {path for entry in world.entries.values() for path in entry.removed}
+        unfenced = world.fault in (Fault.VACUUM_WITHOUT_FENCE, Fault.COMMITS_VACUUMED_FILES)
+        if not unfenced and not named.issuperset(self.gone):
+            self._commit_nothing()
+            later = (entry.removed for at, entry in world.entries.items() if at > self.snapshot.version)
+            kept = {fact.path for fact in world.state.files}.union(*later)
+            self.gone = [path for path in self.gone if path not in kept]
         self.next = self.delete_half
 
     def delete_half(self) -> None:
@@ -65,6 +78,9 @@ class Vacuum:
 
     def sweep_quarantine(self) -> None:
         world = self.world
+        attempts = {receipt.attempt for _, receipt in world.all_receipts()}
+        if any(one.at_us <= self.since_us and one.attempt not in attempts for one in world.quarantine):
+            self._commit_nothing()
         counted = batches_since(world.all_receipts(), self.oldest)
         newest_us: dict[tuple[int, str], int] = {}
         for one in world.quarantine:
@@ -78,6 +94,13 @@ class Vacuum:
             and (at > self.since_us or (one.slot, one.attempt) in counted)
         ]
         self.next = None
+
+    def _commit_nothing(self) -> None:
+        world, state = self.world, self.world.state
+        number, name = state.definition.current.number, f"fence{world.version}"
+        receipt = Receipt(Operation.FENCE, name, state.head + 1, state.watermark, number, world.now_us)
+        version = world.append(receipt, {}, (), state.definition)
+        world.settle(version, Note(version, {}))
 
     def _delete(self, paths: list[str]) -> None:
         for path in paths:

@@ -19,6 +19,7 @@ class Fault(StrEnum):
     WATERMARK_GOES_BACK = "watermark"
     QUARANTINES_TWICE = "quarantine"
     COMMITS_VACUUMED_FILES = "named files"
+    VACUUM_WITHOUT_FENCE = "brought"
     VACUUM_IGNORES_GRACE = "pinned readers"
     VACUUM_SPARES_EXPIRED_FILES = "deadline"
     VACUUM_SPARES_DEAD_ATTEMPTS = "orphans"

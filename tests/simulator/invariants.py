@@ -146,6 +146,13 @@ def named_files(world: World) -> Iterator[str]:
             yield fact.path
 
 
+def brought(world: World) -> Iterator[str]:
+    """No commit brings a file that vacuum has deleted meanwhile."""
+    for fact in _new_facts(world):
+        if fact.path not in world.files:
+            yield fact.path
+
+
 def deadline(world: World) -> Iterator[str]:
     """After vacuum, what a commit took out is gone, grace after that commit."""
     since_us = world.vacuumed_us[-1][1] - world.grace_us
@@ -190,7 +197,8 @@ def audit(world: World) -> Iterator[str]:
     """The rules of `tidewheel audit` find nothing."""
     state = world.state
     contents = [FileContent(fact, cells_of(world.files[fact.path].records)) for fact in state.files]
-    settled = world.committed[-1][1].operation in (Operation.UPDATE, Operation.EXPIRE)
+    done = [receipt.operation for _, receipt in world.committed if receipt.operation is not Operation.FENCE]
+    settled = done[-1] in (Operation.UPDATE, Operation.EXPIRE)
     findings = content_findings(state, contents, (), settled=settled)
     receipts = world.all_receipts()
     findings += receipt_findings(receipts, version=state.version, head=state.head, watermark=state.watermark)
@@ -214,6 +222,7 @@ def pinned_reader(world: World, version: int) -> Iterator[str]:
 
 AFTER_COMMIT: dict[str, Check] = {
     "named files": named_files,
+    "brought": brought,
     "landed": landed,
     "once": once,
     "superseded": superseded,
@@ -266,9 +275,9 @@ def _slot_changed(world: World, version: int, slot: int) -> bool:
 
 def _past_retention(world: World, attempt: str) -> bool:
     """Whether a vacuum has seen the attempt's batch older than the quarantine's retention."""
-    committed_us = max(receipt.committed_us for _, receipt in world.committed if receipt.attempt == attempt)
-    retention_us = world.definition.retention.quarantine_us - world.grace_us
-    return any(at_us >= committed_us + retention_us for _, at_us in world.vacuumed_us)
+    written_us = max(world.notes[at].written_us for at, receipt in world.committed if receipt.attempt == attempt)
+    retention_us = world.definition.retention.quarantine_us
+    return any(at_us >= written_us + retention_us for _, at_us in world.vacuumed_us)
 
 
 def _outlived(world: World, version: int) -> bool:

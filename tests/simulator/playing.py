@@ -23,6 +23,7 @@ class Play:
         self.only = only
         self.tally: Counter[str] = Counter()
         self.writers: list[Attempt | None] = [None] * WRITERS
+        self.stalled: set[int] = set()
         self.readers = [0] * READERS
         self.vacuum: Vacuum | None = None
         self.names = 0
@@ -42,8 +43,9 @@ class Play:
             self._start(step.who, step.order)
 
     def _go(self, step: Step) -> None:
-        """A step of that writer; of the next one, if that one has nothing to do."""
-        writer = self.writers[step.who if self._busy(step.who) else (step.who + 1) % WRITERS]
+        """A step of that writer; of the next one, if that one has nothing to do. Who is held up does none."""
+        who = step.who if self._busy(step.who) and step.who not in self.stalled else (step.who + 1) % WRITERS
+        writer = None if who in self.stalled else self.writers[who]
         if writer is not None and writer.next is not None:
             was = writer.next
             writer.step()
@@ -70,6 +72,12 @@ class Play:
             self.tally["crashes"] += 1
             writer.die(halfway=bool(step.number))
 
+    def _stall(self, step: Step) -> None:
+        """Hold a writer up for a while, or let it go on."""
+        self.stalled ^= {step.who}
+        if step.who in self.stalled:
+            self.world.pass_time(step.number)
+
     def _deliver(self, step: Step) -> None:
         self.world.editions[step.number] = self.world.editions.get(step.number, 0) + 1
 
@@ -77,6 +85,11 @@ class Play:
         self.tally["undone"] += undo(self.world, step.number, self._name())
 
     def _vacuum(self, step: Step) -> None:
+        """So many steps of a vacuum, at least one."""
+        for _ in range(max(step.number, 1)):
+            self._vacuum_goes_on()
+
+    def _vacuum_goes_on(self) -> None:
         if self.vacuum is None or self.vacuum.next is None:
             self.vacuum = Vacuum(self.world)
         assert self.vacuum.next is not None
@@ -101,6 +114,7 @@ class Play:
     def _mend(self) -> None:
         """Everybody dies and runs again; then time passes, vacuum passes, and nothing but the archive is left."""
         world = self.world
+        self.stalled.clear()
         for who, writer in enumerate(self.writers):
             if writer is not None and writer.next is not None:
                 writer.die(halfway=False)
@@ -111,7 +125,7 @@ class Play:
         world.pass_time(world.latest_us - world.now_us + CLOCK_JUMP_US)
         self.vacuum = None
         while self.vacuum is None or self.vacuum.next is not None:
-            self._vacuum(Step("vacuum"))
+            self._vacuum_goes_on()
         self._check({"orphans": _only_the_archive_is_left})
 
     def _start(self, who: int, order: Order) -> None:

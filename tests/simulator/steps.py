@@ -19,7 +19,7 @@ CLOCK_JUMP_US = 20 * GRACE_US
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens. `who` is a writer or a reader, `number` a slot, a duration or how many versions."""
+    """One thing that happens. `who` is a writer or a reader, `number` a slot, a duration, versions or steps."""
 
     what: str
     who: int = 0
@@ -27,12 +27,15 @@ class Step:
     order: Order | None = None
 
 
+# A new one, until it has deleted data files.
+A_VACUUM = (Step("vacuum dies"), Step("vacuum", number=4))
 WEIGHTS = {
     "go": 40,
     "order": 26,
     "deliver": 6,
     "crash": 4,
     "again": 4,
+    "stall": 3,
     "answer lost": 2,
     "undo": 2,
     "vacuum": 8,
@@ -66,12 +69,22 @@ def random_steps(seed: int, length: int) -> list[Step]:
         elif what == "clock":
             far = jumpy and chance.random() < 0.3
             steps.append(Step(what, number=chance.choice((-1, 1)) * CLOCK_JUMP_US if far else chance.randrange(1, 60)))
+        elif what == "stall":
+            # With a clock that is set back meanwhile, an undo may bring back what a vacuum is deleting.
+            steps += _stall(chance, 0 if jumpy else chance.randrange(2 * GRACE_US))
         elif what == "undo":
             steps.append(Step(what, number=chance.choice((1, 1, 1, 2, 3))))
         else:
             actors = READERS if what in ("open", "read") else WRITERS
             steps.append(Step(what, chance.randrange(actors), chance.randrange(2)))
     return steps
+
+
+def _stall(chance: random.Random, elapsed_us: int) -> list[Step]:
+    """A writer is held up for a while, or goes on; mostly a vacuum comes to its deletions meanwhile."""
+    who = chance.randrange(WRITERS)
+    held = Step("stall", who, elapsed_us)
+    return [held] if chance.random() < 0.25 else [held, *A_VACUUM, Step("stall", who)]
 
 
 def _random_order(chance: random.Random, head: int, span: int) -> Order:

@@ -52,6 +52,7 @@ class Note:
 
     started_version: int
     rows_read: dict[int, int]
+    written_us: int = 0
 
 
 @dataclass(frozen=True)
