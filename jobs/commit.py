@@ -28,10 +28,13 @@ from tidewheel.storage.ledger_store import receipts_after
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import (
     DEFINITION_KEY,
+    DIGEST_MODULUS,
+    FILES_ID,
     HEAD_ID,
     WATERMARK_ID,
     Snapshot,
     definition_field,
+    digest_of,
     open_snapshot,
     watermark_to_transaction,
 )
@@ -65,7 +68,7 @@ def create_table(location: Location, columns: Sequence[Field], definition: Defin
             name=definition.name,
             configuration=_table_properties(definition),
             storage_options=location.storage_options,
-            commit_properties=_properties(receipt),
+            commit_properties=_properties(receipt, 0),
             post_commithook_properties=_NO_HOOKS,
         )
     except DeltaError as error:
@@ -108,21 +111,29 @@ def partition_fields() -> list[Field]:
 def commit(snapshot: Snapshot, receipt: Receipt, added: Iterable[NewFile], removed: Iterable[FileFact]) -> int:
     """Commit files in and out on top of the snapshot; the version it became."""
     deleted_ms = receipt.committed_us // 1000
+    added, removed = list(added), list(removed)
     actions: list[AddAction | RemoveAction] = [one.action() for one in added]
     for fact in removed:
         actions.append(RemoveAction(fact.path, True, deleted_ms, fact.bytes, _partition(fact)))
-    return _write_entry(snapshot, receipt, actions, "append", snapshot.schema, None)
+    digest = snapshot.digest + _digest(one.fact for one in added) - _digest(removed)
+    return _write_entry(snapshot, receipt, actions, "append", snapshot.schema, None, digest)
 
 
 def commit_schema(snapshot: Snapshot, receipt: Receipt, schema: Schema) -> int:
     """Commit other columns or another definition; no file changes."""
     # An overwrite is the only write that may change the schema; no file is in the partition it replaces.
-    return _write_entry(snapshot, receipt, [], "overwrite", schema, [("layout", "=", "-1")])
+    return _write_entry(snapshot, receipt, [], "overwrite", schema, [("layout", "=", "-1")], snapshot.digest)
 
 
 def commit_relocation(snapshot: Snapshot, receipt: Receipt, added: Iterable[NewFile], schema: Schema) -> int:
     """Commit another definition together with new files in place of all that were there."""
-    return _write_entry(snapshot, receipt, [one.action() for one in added], "overwrite", schema, None)
+    added = list(added)
+    digest = _digest(one.fact for one in added)
+    return _write_entry(snapshot, receipt, [one.action() for one in added], "overwrite", schema, None, digest)
+
+
+def _digest(files: Iterable[FileFact]) -> int:
+    return digest_of((fact.path, fact.bytes) for fact in files)
 
 
 def _partition(fact: FileFact) -> dict[str, str | None]:
@@ -130,7 +141,7 @@ def _partition(fact: FileFact) -> dict[str, str | None]:
 
 
 def _write_entry(
-    snapshot: Snapshot, receipt: Receipt, actions: list[Any], mode: str, schema: Schema, filters: Any
+    snapshot: Snapshot, receipt: Receipt, actions: list[Any], mode: str, schema: Schema, filters: Any, digest: int
 ) -> int:
     if receipt.head != snapshot.head + 1:
         raise ValueError(f"receipt for head {receipt.head} cannot follow head {snapshot.head}")
@@ -142,7 +153,7 @@ def _write_entry(
             schema,
             PARTITIONING,
             filters,
-            commit_properties=_properties(receipt),
+            commit_properties=_properties(receipt, digest % DIGEST_MODULUS),
             post_commithook_properties=_NO_HOOKS,
         )
     except Exception as error:
@@ -180,8 +191,9 @@ def _receipts_since(snapshot: Snapshot, receipt: Receipt, error: Exception) -> l
         ) from error
 
 
-def _properties(receipt: Receipt) -> CommitProperties:
+def _properties(receipt: Receipt, digest: int) -> CommitProperties:
     transactions = [
+        Transaction(FILES_ID, digest),
         Transaction(WATERMARK_ID, watermark_to_transaction(receipt.watermark)),
         # The last line of the entry: an entry that is cut has lost it, and a reader sees that at once.
         Transaction(HEAD_ID, receipt.head),

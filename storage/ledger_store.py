@@ -18,12 +18,12 @@ from tidewheel.indexing.ledger import Ledger, fold_all
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.state import TableState
 from tidewheel.storage.machine import machine_fault
-from tidewheel.storage.snapshot import DEFINITION_KEY, Snapshot
+from tidewheel.storage.snapshot import DEFINITION_KEY, HEAD_ID, Snapshot, unlike_commits
 
 FOLDER = "_tidewheel/ledger"
 FOLD_EVERY_COMMITS = 10
-# Head and watermark ride in every commit.
-TRANSACTIONS = 2
+# Head and watermark ride in every commit, and the digest of the files in all but old archives' first ones.
+TRANSACTIONS = (2, 3)
 _ENTRY_REMEDY = "restore the file from a copy; if it is the newest entry, delete it and run that operation again"
 
 
@@ -162,6 +162,8 @@ def _refuse_broken_chain(snapshot: Snapshot, folded: Ledger, receipts: list[tupl
                 _ENTRY_REMEDY,
             )
         head = receipt.head
+    if head != snapshot.head:
+        raise unlike_commits(snapshot, f"has head {snapshot.head}, the ledger {head}")
 
 
 def _refuse_cut(entry: dict[str, Any], lines: list[bytes]) -> None:
@@ -172,7 +174,11 @@ def _refuse_cut(entry: dict[str, Any], lines: list[bytes]) -> None:
     values = entry.get(DEFINITION_KEY)
     if values is None:
         return
-    expected = {"add": values["files_added"], "remove": values["files_removed"], "txn": TRANSACTIONS}
+    transactions = [line for line in lines if line.startswith(b'{"txn"')]
+    # The head is an entry's last line.
+    if len(transactions) not in TRANSACTIONS or HEAD_ID.encode() not in lines[-1]:
+        raise ValueError("its end is missing")
+    expected = {"add": values["files_added"], "remove": values["files_removed"]}
     for action, count in expected.items():
         there = sum(line.startswith(f'{{"{action}"'.encode()) for line in lines)
         if there != count:

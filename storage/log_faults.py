@@ -1,8 +1,10 @@
-"""Which file of a Delta log keeps it from being opened: looked for only when opening has failed."""
+"""Which file of a Delta log keeps it from being opened, or believed: looked for only when that has failed."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +35,41 @@ def log_faults(location: Location) -> list[str]:
         except (OSError, ValueError) as error:
             faults.append(f"{log.entries[version].path} cannot be read: {_gist(error)}")
     return faults + _missing_checkpoint(location, set(log.checkpoints))
+
+
+def unlike_their_commits(location: Location, version: int, head_id: str) -> str:
+    """Of the files that a version is read from, those that do not tell of their own version; if all do, all of them.
+
+    Every entry of an archive ends with its head, which is its version, and a checkpoint keeps it.
+    """
+    log = list_log(location)
+    start = max((at for at in log.checkpoints if at <= version), default=-1)
+    heads = {log.entries[at].path: at for at in range(start + 1, version + 1) if at in log.entries}
+    wrong = [path for path, at in heads.items() if _entry_head(location, path, head_id) != at]
+    if start >= 0:
+        checkpoint = log.checkpoints[start].path
+        wrong += [checkpoint] if _checkpoint_head(location, checkpoint, head_id) != start else []
+        heads[checkpoint] = start
+    if wrong:
+        return "; ".join(f"{path} is not the one that was written for version {heads[path]}" for path in wrong)
+    return f"one of {', '.join(heads)} is not what was written"
+
+
+def _entry_head(location: Location, path: str, head_id: str) -> int | None:
+    lines = location.read_bytes(location.child(path)).splitlines()
+    try:
+        return _head([json.loads(lines[-1])["txn"]], head_id)
+    except (ValueError, KeyError, IndexError, TypeError):
+        return None
+
+
+def _checkpoint_head(location: Location, path: str, head_id: str) -> int | None:
+    with location.filesystem.open_input_file(location.child(path)) as source:
+        return _head(pq.read_table(source, columns=["txn"]).column("txn").to_pylist(), head_id)
+
+
+def _head(transactions: Iterable[dict[str, Any] | None], head_id: str) -> int | None:
+    return next((int(one["version"]) for one in transactions if one and one["appId"] == head_id), None)
 
 
 def _missing_checkpoint(location: Location, there: set[int]) -> list[str]:

@@ -1,15 +1,17 @@
 """One version of an archive's table, read from the Delta log with delta-rs; fails closed on what it does not know.
 
 The stored definition rides as metadata of the schema's `layout` column, so it changes in the same commit as the
-files. Head and watermark ride in transaction identifiers, which checkpoints keep.
+files. Head, watermark and the digest of the files ride in transaction identifiers, which checkpoints keep.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,11 +23,14 @@ from tidewheel.indexing.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, D
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.location import Location
-from tidewheel.storage.log_faults import log_faults
+from tidewheel.storage.log_faults import log_faults, unlike_their_commits
 from tidewheel.storage.machine import machine_fault
 
 HEAD_ID = "tidewheel/head"
 WATERMARK_ID = "tidewheel/watermark"
+# Missing in archives whose last commit is older than it: their files are taken as the log tells them.
+FILES_ID = "tidewheel/files"
+DIGEST_MODULUS = 1 << 62
 DEFINITION_KEY = "tidewheel"
 # Transaction versions are not negative, slots may be: shifted so that 0 stays free for 'no watermark yet'.
 WATERMARK_OFFSET = 1 << 62
@@ -34,6 +39,10 @@ WRITER_VERSION_MAX = 2
 # A path up, an absolute one, another place: Delta knows them (shallow clones), an archive never writes them.
 _LEADS_OUT = r"(^|/)\.\.(/|$)|^/|^[A-Za-z][A-Za-z0-9+.-]*:"
 GAP_PAUSES_S = (0.01, 0.05, 0.25)
+_LOG_REMEDY = (
+    "restore the file from a copy of _delta_log; a checkpoint may be deleted, with _last_checkpoint, as long as every "
+    "log entry is there"
+)
 FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.enableRowTracking")
 
 
@@ -80,6 +89,13 @@ class Snapshot:
             raise self._damaged("the log has files without statistics of their slots")
         return tuple(FileFact(*values) for values in zip(*columns, strict=True))
 
+    @cached_property
+    def digest(self) -> int:
+        """The digest of the files that the log adds up to."""
+        if self.adds.num_rows == 0:
+            return 0
+        return digest_of(zip(*(self.adds.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
+
     @property
     def bytes(self) -> int:
         return int(pc.sum(self.adds.column("size_bytes")).as_py() or 0) if self.adds.num_rows else 0
@@ -105,8 +121,18 @@ _FACT_COLUMNS = (
 )
 
 
+def digest_of(files: Iterable[tuple[str, int]]) -> int:
+    """A sum over paths and sizes that tells sets of files apart; what is added or removed changes it by its own share.
+
+    >>> digest_of([("a", 1), ("b", 2)]) == (digest_of([("b", 2)]) + digest_of([("a", 1)])) % DIGEST_MODULUS
+    True
+    """
+    shares = (blake2b(f"{path}\n{size}".encode(), digest_size=8).digest() for path, size in files)
+    return sum(int.from_bytes(share) for share in shares) % DIGEST_MODULUS
+
+
 def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
-    """The newest version, or the one asked for. Cost: the log since its last checkpoint."""
+    """The newest version, or the one asked for. Cost: the log since its last checkpoint, a hash of each file's name."""
     table = _open_table(location, version)
     _refuse_unknown_features(location, table)
     definition = _stored_definition(location, table)
@@ -117,7 +143,22 @@ def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
             f"the table at {location.uri} has an archive's definition but no head or watermark",
             f"run: tidewheel audit {location.uri}",
         )
-    return Snapshot(location, table, definition, head, watermark_from_transaction(watermark))
+    snapshot = Snapshot(location, table, definition, head, watermark_from_transaction(watermark))
+    digest = table.transaction_version(FILES_ID)
+    # Commits of others bring files and no digest.
+    if digest is not None and head == snapshot.version and digest != snapshot.digest:
+        raise unlike_commits(snapshot, "adds up to other files than its commit left")
+    return snapshot
+
+
+def unlike_commits(snapshot: Snapshot, how: str) -> Damaged:
+    """The error for a log that can be read, and is not the one that the archive's commits wrote."""
+    location = snapshot.location
+    return Damaged(
+        f"version {snapshot.version} of the archive at {location.uri} {how}: "
+        f"{unlike_their_commits(location, snapshot.version, HEAD_ID)}",
+        _LOG_REMEDY,
+    )
 
 
 def watermark_from_transaction(version: int) -> int | None:
@@ -154,8 +195,7 @@ def _open_table(location: Location, version: int | None) -> DeltaTable:
         at = "" if version is None else f" at version {version}"
         raise machine_fault(str(error), f"while reading the Delta log of {location.uri}") or Damaged(
             f"the Delta log of {location.uri}{at} cannot be read: {'; '.join(log_faults(location)) or error}",
-            "restore the file from a copy of _delta_log; a checkpoint may be deleted, with _last_checkpoint, as long "
-            "as every log entry is there",
+            _LOG_REMEDY,
         ) from error
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql.types import LongType, StructField
 
 from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
@@ -33,6 +33,7 @@ from tidewheel.jobs.vacuum import vacuum
 from tidewheel.jobs.widen import widen
 from tidewheel.storage.ledger_store import fold_into_ledger
 from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import FILES_ID, digest_of
 
 
 @pytest.fixture
@@ -62,13 +63,28 @@ def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> int:
 
 
 def edit_log(archive: SmallArchive, path: str, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change what the log says of a file."""
-    for entry in Path(archive.job.location.uri, "_delta_log").glob("*.json"):
-        lines = [json.loads(line) for line in entry.read_text().splitlines()]
-        for action in lines:
-            if action.get("add", {}).get("path") == path:
-                change(action["add"])
-        entry.write_text("\n".join(json.dumps(line, separators=(",", ":")) for line in lines))
+    """Change what the log says of a file; the newest entry's digest is made to fit."""
+    entries = sorted(Path(archive.job.location.uri, "_delta_log").glob("*.json"))
+    for entry in entries:
+        edit_entry(entry, lambda action: change(action["add"]) if action.get("add", {}).get("path") == path else None)
+    adds = pa.table(DeltaTable(archive.job.location.uri).get_add_actions(flatten=True))
+    digest = digest_of(zip(adds.column("path").to_pylist(), adds.column("size_bytes").to_pylist(), strict=True))
+    edit_entry(entries[-1], set_digest(digest))
+
+
+def edit_entry(entry: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    lines = [json.loads(line) for line in entry.read_text().splitlines()]
+    for action in lines:
+        change(action)
+    entry.write_text("\n".join(json.dumps(line, separators=(",", ":")) for line in lines))
+
+
+def set_digest(digest: int) -> Callable[[dict[str, Any]], None]:
+    def edit(action: dict[str, Any]) -> None:
+        if action.get("txn", {}).get("appId") == FILES_ID:
+            action["txn"]["version"] = digest
+
+    return edit
 
 
 def edit_statistics(change: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:

@@ -12,10 +12,12 @@ import pytest
 from tests.support.archives import EVERYTHING, SmallArchive
 from tests.support.copies import copied
 from tests.support.damages import Damage, batch_of_six, bring_back, built, damages
-from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.jobs.audit import AuditReport, audit
 from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
+from tidewheel.storage.ledger_store import fold_into_ledger
+from tidewheel.storage.snapshot import FILES_ID
 
 pytestmark = pytest.mark.usefixtures("spark")
 SEED = int(os.environ.get("TIDEWHEEL_SEED", "0"))
@@ -62,6 +64,10 @@ def outcome(archive: SmallArchive, folder: Path, damage: Damage) -> str:
         _assert_data(hit, damage, rows, report, named=named)
     if refused:
         assert Path(damage.path).name in str(rows), f"{damage}: refused without naming it: {rows}"
+    if damage.kind in ("log entry", "checkpoint") and damage.way != "flipped":
+        assert refused or right or _is_the_newest_entry(hit, damage), f"{damage}: wrong rows are read"
+    if damage.kind in ("log entry", "checkpoint") and damage.way != "flipped":
+        assert refused or right or _is_the_newest_entry(hit, damage), f"{damage}: wrong rows are read"
     unseen = report.clean and not right
     assert not unseen or _is_the_newest_entry(hit, damage), f"{damage}: wrong rows that audit does not see"
     mended = write(later := copied(hit, folder.with_name(f"{folder.name}-w")))
@@ -120,6 +126,55 @@ def test_the_newest_log_entry_beyond_repair_goes_and_its_batch_comes_again(
         assert "delete it" in str(refused)
     Path(hit.job.location.child(damage.path)).unlink()
     update(hit.job, [5], confirmed=EVERYTHING)
+    hit.check()
+    assert audit(hit.job).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("commits_since", "damage"),
+    [
+        (2, Damage(f"_delta_log/{4:020d}.json", "emptied")),
+        (2, Damage(f"_delta_log/{4:020d}.json", "older")),
+        (0, Damage(f"_delta_log/{3:020d}.checkpoint.parquet", "older")),
+        (2, Damage(f"_delta_log/{3:020d}.checkpoint.parquet", "older")),
+    ],
+    ids=str,
+)
+def test_a_log_that_can_be_read_and_is_not_what_was_written(
+    whole: SmallArchive, tmp_path: Path, commits_since: int, damage: Damage
+) -> None:
+    """Whatever was folded into the ledger, and whether commits came since."""
+    hit = copied(whole, tmp_path / "hit")
+    log = Path(hit.job.location.uri, "_delta_log")
+    if commits_since == 0:
+        (log / f"{4:020d}.json").unlink()
+    else:
+        hit.update({7: batch_of_six()})
+        fold_into_ledger(hit.snapshot(), every=1)
+    before = (log.parent / damage.path).read_bytes()
+    damage.do(log.parent, SEED)
+    for refused in (read(hit), write(hit)):
+        assert isinstance(refused, Damaged)
+        assert f"{damage.path} is not the one that was written for version {int(damage.path[11:31])}" in str(refused)
+        assert "restore the file from a copy" in str(refused)
+    assert damage.path in audit(hit.job).findings[0].message
+    (log.parent / damage.path).write_bytes(before)
+    assert write(hit) is None
+
+
+def test_an_archive_whose_commits_brought_no_digest(whole: SmallArchive, tmp_path: Path) -> None:
+    """As older versions of the program left it: it is read, and the next commit brings one."""
+    hit = copied(whole, tmp_path / "hit")
+    root = Path(hit.job.location.uri)
+    for entry in (root / "_delta_log").glob("*.json"):
+        entry.write_text("".join(line for line in entry.read_text().splitlines(True) if FILES_ID not in line))
+    for checkpoint in (root / "_delta_log").glob("*checkpoint*"):
+        checkpoint.unlink()
+    assert hit.snapshot().table.transaction_version(FILES_ID) is None
+    assert read(hit) == hit.expected()
+    assert audit(hit.job).findings == ()
+    assert write(hit) is None
+    assert hit.snapshot().table.transaction_version(FILES_ID) == hit.snapshot().digest
     hit.check()
     assert audit(hit.job).findings == ()
 
