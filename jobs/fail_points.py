@@ -21,6 +21,7 @@ NAMES = (
     "checkpoint_written",
     "quarantine_swept",
     "vacuum_begun",
+    "vacuum_listed",
     "vacuum_half_done",
     "vacuum_data_done",
     "vacuum_log_done",

@@ -1,7 +1,8 @@
 """Undo: the version before a mistake, as a new commit; within grace, while its files are still there.
 
 1. Nothing that an undo cannot take back may lie between (a forget, a migration, new columns).
-2. The files of that version must be there and whole, and safe from vacuum while this commit is made.
+2. The files of that version must be there and whole, and no vacuum may be about to delete them: an undo announces
+   itself and looks how far down vacuum leaves versions whole (`storage/floor.py`).
 3. One commit: files in and out, the earlier watermark, and the ledger's difference in the receipt.
 
 An undo is never planned again on a newer version: what somebody else committed meanwhile is no mistake of ours.
@@ -10,11 +11,12 @@ An undo is never planned again on a newer version: what somebody else committed 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pyarrow.parquet as pq
 
-from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.plan import FileChange, Plan
 from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.slots import MICROS_PER_SECOND, iso
@@ -29,12 +31,10 @@ from tidewheel.jobs.housekeeping import after_commit
 from tidewheel.jobs.receipt import PROGRAM
 from tidewheel.jobs.statistics import file_statistics
 from tidewheel.jobs.write import check_sizes
+from tidewheel.storage.floor import announced, floor
 from tidewheel.storage.ledger_store import entry_receipt, receipts_after, state_of
 from tidewheel.storage.log_files import list_log
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
-
-# Between looking and committing, vacuum must not come by: so long an undo may take.
-MARGIN_MAX_US = 60 * MICROS_PER_SECOND
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,21 @@ def undo(job: ArchiveJob, to_version: int | None = None, *, dry_run: bool = Fals
             f"cannot go back to version {target}: the archive is at version {snapshot.version}",
             f"see the versions there were: tidewheel history {snapshot.definition.name}",
         )
-    _refuse_beyond_grace(job, snapshot, target)
-    refuse_barriers(receipts_after(snapshot, target), target)
-    earlier = open_snapshot(job.location, target)
-    now, then = state_of(snapshot), state_of(earlier)
-    plan, restored = _plan(now, then)
-    check_sizes(job.location, restored)
-    if dry_run:
-        return Undone(plan, to_version=target, restored=restored)
-    receipt = _receipt(job, now, then, plan, restored)
-    reach("planned")
-    added = _as_written(earlier, restored)
-    version = commit(snapshot, receipt, added, [change.file for change in plan.dropped])
+    attempt = new_attempt(job.clock())
+    with nullcontext() if dry_run else announced(job.location, attempt):
+        _refuse_beyond_grace(job, snapshot, target)
+        refuse_barriers(receipts_after(snapshot, target), target)
+        earlier = open_snapshot(job.location, target)
+        now, then = state_of(snapshot), state_of(earlier)
+        plan, restored = _plan(now, then)
+        check_sizes(job.location, restored)
+        if dry_run:
+            return Undone(plan, to_version=target, restored=restored)
+        receipt = _receipt(job, attempt, now, then, plan, restored)
+        added = _as_written(earlier, restored)
+        reach("planned")
+        version = commit(snapshot, receipt, added, [change.file for change in plan.dropped])
     reach("committed")
-    _check_still_there(job, snapshot.version, restored)
     after_commit(job, version)
     return Undone(plan, receipt, version, to_version=target, restored=restored)
 
@@ -84,14 +85,17 @@ def _before_the_last_deed(snapshot: Snapshot) -> int:
 def _refuse_beyond_grace(job: ArchiveJob, snapshot: Snapshot, target: int) -> None:
     """Files of a version are kept until grace after the next one was committed, and log entries at least as long."""
     grace_us = snapshot.definition.retention.grace_us
-    margin_us = min(grace_us // 10, MARGIN_MAX_US)
+    kept_from = floor(job.location)
     following = list_log(job.location).entries.get(target + 1)
-    if following is not None and following.changed_us + grace_us - margin_us > job.clock():
+    if target < kept_from:
+        reason = f"vacuum has deleted, or is deleting, what only versions before {kept_from} need"
+    elif following is None or following.changed_us + grace_us <= job.clock():
+        since = f"at {iso(following.changed_us)}, and " if following is not None else "long ago: "
+        reason = f"it was replaced {since}its files are only kept for {grace_us / MICROS_PER_SECOND:g} s"
+    else:
         return
-    since = f"at {iso(following.changed_us)}, and " if following is not None else "long ago: "
     raise InvalidInput(
-        f"cannot go back to version {target}: it was replaced {since}its files are only kept for "
-        f"{grace_us / MICROS_PER_SECOND:g} s. Nothing was changed",
+        f"cannot go back to version {target}: {reason}. Nothing was changed",
         f"bring the slots again from the source: tidewheel backfill {snapshot.definition.name} --from START --to END",
     )
 
@@ -114,16 +118,17 @@ def _plan(now: TableState, then: TableState) -> tuple[Plan, tuple[FileFact, ...]
     return plan, tuple(file for file in then.files if file.path not in present)
 
 
-def _receipt(job: ArchiveJob, now: TableState, then: TableState, plan: Plan, restored: Sequence[FileFact]) -> Receipt:
+def _receipt(
+    job: ArchiveJob, attempt: str, now: TableState, then: TableState, plan: Plan, restored: Sequence[FileFact]
+) -> Receipt:
     gone = [change.file for change in plan.dropped]
-    now_us = job.clock()
     return Receipt(
         operation=Operation.UNDO,
-        attempt=new_attempt(now_us),
+        attempt=attempt,
         head=now.head + 1,
         watermark=then.watermark,
         generation=now.definition.current.number,
-        committed_us=now_us,
+        committed_us=job.clock(),
         tombstones=tombstones_between(now.ledger, then.ledger),
         restoration=restoration_between(now.ledger, then.ledger),
         files_added=len(restored),
@@ -150,13 +155,3 @@ def _as_written(earlier: Snapshot, restored: Sequence[FileFact]) -> list[NewFile
             statistics = file_statistics(parquet.metadata, earlier.definition.key)
         added.append(NewFile(fact, statistics, written_ms[fact.path]))
     return added
-
-
-def _check_still_there(job: ArchiveJob, before: int, restored: Sequence[FileFact]) -> None:
-    try:
-        check_sizes(job.location, restored)
-    except Damaged as lost:
-        raise Damaged(
-            f"the undo was committed, but took so long that vacuum deleted a file it brought back: {lost.message}",
-            f"take the undo back: tidewheel undo {job.location.uri} --to-version {before}",
-        ) from lost

@@ -2,12 +2,13 @@
 
 In this order, so that whatever is interrupted leaves an archive that is whole:
 
-1. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
-2. Data files that no version within grace needs, with the folders they leave empty. If no commit ever brought some of
+1. No undo goes back any more beyond what vacuum leaves whole; one under way is stopped by a fence (`storage/floor.py`).
+2. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
+3. Data files that no version within grace needs, with the folders they leave empty. If no commit ever brought some of
    them, a fence is committed first (`jobs/fence.py`); else vacuum commits nothing.
-3. Log entries and checkpoints older than the log's retention, never beyond what a reader within grace needs.
-4. Quarantined records of batches that no longer count, or that are past their own retention.
-5. Lease tickets of dead writers, and temporary files of writes that were cut off.
+4. Log entries and checkpoints older than the log's retention, never beyond what a reader within grace needs.
+5. Quarantined records of batches that no longer count, or that are past their own retention.
+6. Lease tickets of dead writers, and temporary files of writes that were cut off.
 
 Updates in flight lose nothing: their files are younger than grace, and what they take out stays for grace.
 """
@@ -26,6 +27,7 @@ from tidewheel.jobs.judge import FATES
 from tidewheel.jobs.vacuum_quarantine import sweep_quarantine
 from tidewheel.jobs.vacuum_report import DATA, LEASE, LOG_FILES, TEMPORARY, VacuumReport
 from tidewheel.jobs.vacuum_steps import delete, delete_log, write_checkpoint
+from tidewheel.storage.floor import raise_floor, undos, withdraw
 from tidewheel.storage.lease import FOLDER as LEASE_FOLDER
 from tidewheel.storage.lease import WAIT_MAX_S
 from tidewheel.storage.ledger_store import fold_into_ledger, folded_versions
@@ -39,28 +41,41 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
     """Delete what no version within grace needs. Cost: one listing, the log entries within grace."""
     now_us = job.clock()
     snapshot = job.snapshot()
-    report = VacuumReport(snapshot.version, dry_run)
+    since_us = now_us - snapshot.definition.retention.grace_us
+    oldest = list_log(job.location).needed_min(snapshot.version, since_us)
     if not dry_run:
+        _keep_undo_out(job, oldest)
+        snapshot = job.snapshot()
         job.progress("folding receipts, writing a checkpoint")
         fold_into_ledger(snapshot, every=1)
         write_checkpoint(job.location, snapshot.table)
         reach("vacuum_begun")
-    since_us = now_us - snapshot.definition.retention.grace_us
+    report = VacuumReport(snapshot.version, dry_run)
     log = list_log(job.location)
-    _sweep_data(job, snapshot, log, since_us, report)
+    _sweep_data(job, snapshot, log, oldest, since_us, report)
     reach("vacuum_data_done")
-    _sweep_log(job, snapshot, log, now_us, report)
+    _sweep_log(job, snapshot, log, oldest, now_us, report)
     reach("vacuum_log_done")
-    sweep_quarantine(job, snapshot, log, now_us, report)
+    sweep_quarantine(job, snapshot, oldest, now_us, report)
     reach("vacuum_quarantine_done")
     _sweep_beside(job, log, now_us, since_us, report)
     return report
 
 
-def _sweep_data(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, since_us: int, report: VacuumReport) -> None:
+def _keep_undo_out(job: ArchiveJob, oldest: int) -> None:
+    """What an undo has brought back until now stays, and none goes back beyond the oldest version from now on."""
+    raise_floor(job.location, oldest)
+    if marks := undos(job.location):
+        job.progress("committing a fence, so that no undo under way brings back what is deleted")
+        fence(job)
+        withdraw(job.location, marks)
+
+
+def _sweep_data(
+    job: ArchiveJob, snapshot: Snapshot, log: LogFiles, oldest: int, since_us: int, report: VacuumReport
+) -> None:
     listed = [file for file in stored_files(job.location) if attempt_folder(file.path) is not None]
     current = {fact.path for fact in snapshot.files}
-    oldest = log.needed_min(snapshot.version, since_us)
     needed = current | removed_after(job.location, log, oldest)
     gone = unneeded(listed, needed, since_us)
     # Spark writes what is not stored as well, into a side folder that no commit names.
@@ -73,6 +88,7 @@ def _sweep_data(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, since_us: in
     report.awaiting_files, report.awaiting_bytes = len(waiting), sum(file.bytes for file in waiting)
     if report.dry_run:
         return
+    reach("vacuum_listed")
     job.progress(f"deleting {len(gone)} data files")
     half = len(gone) // 2
     delete(job.location, gone[:half])
@@ -89,12 +105,14 @@ def _behind_a_fence(job: ArchiveJob, snapshot: Snapshot, gone: Sequence[StoredFi
     return unreferenced(gone, brought | removed_after(job.location, list_log(job.location), snapshot.version))
 
 
-def _sweep_log(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, now_us: int, report: VacuumReport) -> None:
+def _sweep_log(
+    job: ArchiveJob, snapshot: Snapshot, log: LogFiles, oldest: int, now_us: int, report: VacuumReport
+) -> None:
     retention = snapshot.definition.retention
     gone = log_unneeded(
         log.entries,
         log.checkpoints,
-        needed_min=log.needed_min(snapshot.version, now_us - retention.grace_us),
+        needed_min=oldest,
         folded=folded_versions(snapshot),
         since_us=now_us - max(retention.log_us, retention.grace_us),
     )

@@ -22,14 +22,14 @@ from tidewheel.jobs.vacuum_report import QUARANTINE, VacuumReport
 from tidewheel.jobs.vacuum_steps import delete, delete_log, write_checkpoint
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location
-from tidewheel.storage.log_files import LogFiles, list_log, removed_after
+from tidewheel.storage.log_files import list_log, removed_after
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import stored_files
 
 LOG = logging.getLogger(__name__)
 
 
-def sweep_quarantine(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, now_us: int, report: VacuumReport) -> None:
+def sweep_quarantine(job: ArchiveJob, snapshot: Snapshot, oldest: int, now_us: int, report: VacuumReport) -> None:
     """Cost, if there is a quarantine: all receipts, three of its columns, one listing.
 
     Before records of an attempt that never committed go, a fence is committed: its writer may only be held up.
@@ -46,7 +46,7 @@ def sweep_quarantine(job: ArchiveJob, snapshot: Snapshot, log: LogFiles, now_us:
     if dead and not report.dry_run:
         fence(job)
         receipts = list(all_receipts(job.snapshot()))
-    counted = batches_since(receipts, log.needed_min(snapshot.version, since_us))
+    counted = batches_since(receipts, oldest)
     _delete_records(table, batches, counted, since_us, now_us - retention.quarantine_us, report)
     side = job.location.side_location(FOLDER)
     if not report.dry_run:

@@ -38,7 +38,14 @@ PLACES = {
     "run both": ("planned", "ready_to_commit", "committed"),
     "rebuild": ("planned", "migration_half_done", "ready_to_commit", "committed"),
     "undo": ("planned", "committed"),
-    "vacuum": ("vacuum_begun", "vacuum_half_done", "vacuum_data_done", "vacuum_log_done", "vacuum_quarantine_done"),
+    "vacuum": (
+        "vacuum_begun",
+        "vacuum_listed",
+        "vacuum_half_done",
+        "vacuum_data_done",
+        "vacuum_log_done",
+        "vacuum_quarantine_done",
+    ),
 }
 PAIRS = [(kind, place) for kind, places in PLACES.items() for place in places]
 BATCH = random_batch(random.Random(8), 9, SPAN)

@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from tests.simulator.faults import Fault
 from tests.simulator.world import FOLD_EVERY_COMMITS, Missing, ModelFile, Note, Quarantined, World
 from tests.support.model_table import cell_of, fact_of, random_generation
-from tidewheel.indexing.errors import InvalidInput, Refused, Superseded, TidewheelError
+from tidewheel.indexing.errors import InvalidInput, Superseded, TidewheelError
 from tidewheel.indexing.guards import guard_shrink, guard_watermark
 from tidewheel.indexing.ledger import slots_changed_since
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.plan import Plan, plan_forget, plan_relocation, plan_update
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.state import SubIndex, TableState
-from tidewheel.indexing.undo import refuse_barriers, restoration_between, tombstones_between
 
 GRACE_SHARE_MAX = 0.9
 SHRINK_MAX = 0.5
@@ -315,41 +314,6 @@ class Attempt:
         folder = f"{self.name}-{self.folders}/"
         for path in [path for path in self.world.files if path.startswith(folder)]:
             del self.world.files[path]
-
-
-def undo(world: World, back: int, name: str) -> bool:
-    """Go some versions back, at once, as jobs/undo.py does; whether it was done."""
-    state, target = world.state, world.version - back
-    following = world.entries.get(target + 1)
-    margin_us = world.grace_us // 10
-    if target < 0 or following is None or following.changed_us + world.grace_us - margin_us <= world.now_us:
-        return False
-    try:
-        refuse_barriers(world.receipts_after(target, world.version), target)
-    except (Refused, InvalidInput, Missing):
-        return False
-    then = world.states[target]
-    present, wanted = {fact.path for fact in state.files}, {fact.path for fact in then.files}
-    restored = wanted - present
-    if not restored <= world.files.keys():
-        return False
-    receipt = Receipt(
-        operation=Operation.UNDO,
-        attempt=name,
-        head=state.head + 1,
-        watermark=then.watermark,
-        generation=state.definition.current.number,
-        committed_us=world.now_us,
-        restoration=restoration_between(world.ledger_of(world.version), world.ledger_of(target)),
-        tombstones=tombstones_between(state.ledger, then.ledger),
-    )
-    added = {path: world.files[path] for path in sorted(restored)}
-    version = world.append(receipt, added, tuple(sorted(present - wanted)), state.definition)
-    truth = world.truths[target]
-    world.oracle.batches, world.oracle.watermark = dict(truth.batches), truth.watermark
-    world.settle(version, Note(version - 1, {}))
-    world.reported.append((version, name))
-    return True
 
 
 def _slot_receipt(slot: int, fates: list[str], stored: list[Record], fault: Fault | None) -> SlotReceipt:

@@ -17,17 +17,30 @@ class Vacuum:
     def __init__(self, world: World) -> None:
         self.world = world
         self.now_us = world.now_us
-        self.next: Callable[[], None] | None = self.fold_and_list
+        self.next: Callable[[], None] | None = self.raise_floor
+
+    def raise_floor(self) -> None:
+        world = self.world
+        grace_us = 0 if world.fault is Fault.VACUUM_IGNORES_GRACE else world.grace_us
+        self.since_us = self.now_us - grace_us
+        moments = {version: entry.changed_us for version, entry in world.entries.items()}
+        self.oldest = version_needed_min(moments, world.version, self.since_us)
+        if world.fault is not Fault.VACUUM_IGNORES_UNDO:
+            world.floor = max(world.floor, self.oldest)
+        self.next = self.stop_undos
+
+    def stop_undos(self) -> None:
+        """One under way cannot commit any more on the version that it saw."""
+        if self.world.undos and self.world.fault is not Fault.VACUUM_IGNORES_UNDO:
+            self._commit_nothing()
+            self.world.undos.clear()
+        self.next = self.fold_and_list
 
     def fold_and_list(self) -> None:
         world = self.world
         self.snapshot = world.state
         world.fold_receipts(1)
         world.checkpoints.setdefault(world.version, world.now_us)
-        grace_us = 0 if world.fault is Fault.VACUUM_IGNORES_GRACE else world.grace_us
-        self.since_us = self.now_us - grace_us
-        moments = {version: entry.changed_us for version, entry in world.entries.items()}
-        self.oldest = version_needed_min(moments, self.snapshot.version, self.since_us)
         needed = {fact.path for fact in self.snapshot.files}
         for version, entry in world.entries.items():
             if version > self.oldest:

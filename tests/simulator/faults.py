@@ -20,6 +20,7 @@ class Fault(StrEnum):
     QUARANTINES_TWICE = "quarantine"
     COMMITS_VACUUMED_FILES = "named files"
     VACUUM_WITHOUT_FENCE = "brought"
+    VACUUM_IGNORES_UNDO = "restored"
     VACUUM_IGNORES_GRACE = "pinned readers"
     VACUUM_SPARES_EXPIRED_FILES = "deadline"
     VACUUM_SPARES_DEAD_ATTEMPTS = "orphans"

@@ -153,6 +153,13 @@ def brought(world: World) -> Iterator[str]:
             yield fact.path
 
 
+def restored(world: World) -> Iterator[str]:
+    """What an undo brought back is not deleted by a vacuum that decided before."""
+    for fact in world.state.files:
+        if fact.path in world.removed_us and fact.path not in world.files:
+            yield fact.path
+
+
 def deadline(world: World) -> Iterator[str]:
     """After vacuum, what a commit took out is gone, grace after that commit."""
     since_us = world.vacuumed_us[-1][1] - world.grace_us
@@ -223,6 +230,7 @@ def pinned_reader(world: World, version: int) -> Iterator[str]:
 AFTER_COMMIT: dict[str, Check] = {
     "named files": named_files,
     "brought": brought,
+    "restored": restored,
     "landed": landed,
     "once": once,
     "superseded": superseded,
@@ -238,6 +246,7 @@ AFTER_COMMIT: dict[str, Check] = {
 }
 AFTER_VACUUM: dict[str, Check] = {
     "named files": named_files,
+    "restored": restored,
     "deadline": deadline,
     "orphans": orphans,
     "log": log,

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tests.simulator.attempts import Attempt, Order, undo
+from tests.simulator.attempts import Attempt, Order
 from tests.simulator.cleaning import Vacuum
 from tests.simulator.faults import Fault
 from tests.simulator.invariants import AFTER_COMMIT, AFTER_VACUUM, Check, Violation, pinned_reader
 from tests.simulator.steps import CLOCK_JUMP_US, READERS, WRITERS, Step, random_definition, random_steps, shrunk
+from tests.simulator.undoing import Undo
 from tests.simulator.world import World
 
 STEPS_PER_HISTORY = 150
+UNDO_STEPS = 3
 
 
 class Play:
@@ -26,6 +28,7 @@ class Play:
         self.stalled: set[int] = set()
         self.readers = [0] * READERS
         self.vacuum: Vacuum | None = None
+        self.undo: Undo | None = None
         self.names = 0
         self.checked = 1
 
@@ -82,7 +85,16 @@ class Play:
         self.world.editions[step.number] = self.world.editions.get(step.number, 0) + 1
 
     def _undo(self, step: Step) -> None:
-        self.tally["undone"] += undo(self.world, step.number, self._name())
+        """One step of an undo, or all that are left."""
+        if self.undo is None or self.undo.next is None:
+            self.undo = Undo(self.world, step.number, self._name())
+        for _ in range(UNDO_STEPS if step.who else 1):
+            if self.undo.next is not None:
+                self.undo.next()
+        self.tally["undone"] += self.undo.done
+
+    def _undo_dies(self, step: Step) -> None:
+        self.undo = None
 
     def _vacuum(self, step: Step) -> None:
         """So many steps of a vacuum, at least one."""
@@ -110,11 +122,13 @@ class Play:
 
     def _clock(self, step: Step) -> None:
         self.world.pass_time(step.number)
+        self.tally["clock jumps"] += abs(step.number) == CLOCK_JUMP_US
 
     def _mend(self) -> None:
         """Everybody dies and runs again; then time passes, vacuum passes, and nothing but the archive is left."""
         world = self.world
         self.stalled.clear()
+        self.undo = None
         for who, writer in enumerate(self.writers):
             if writer is not None and writer.next is not None:
                 writer.die(halfway=False)

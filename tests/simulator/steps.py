@@ -28,7 +28,7 @@ class Step:
 
 
 # A new one, until it has deleted data files.
-A_VACUUM = (Step("vacuum dies"), Step("vacuum", number=4))
+A_VACUUM = (Step("vacuum dies"), Step("vacuum", number=6))
 WEIGHTS = {
     "go": 40,
     "order": 26,
@@ -37,7 +37,8 @@ WEIGHTS = {
     "again": 4,
     "stall": 3,
     "answer lost": 2,
-    "undo": 2,
+    "undo": 5,
+    "undo dies": 1,
     "vacuum": 8,
     "vacuum dies": 1,
     "open": 3,
@@ -70,21 +71,29 @@ def random_steps(seed: int, length: int) -> list[Step]:
             far = jumpy and chance.random() < 0.3
             steps.append(Step(what, number=chance.choice((-1, 1)) * CLOCK_JUMP_US if far else chance.randrange(1, 60)))
         elif what == "stall":
-            # With a clock that is set back meanwhile, an undo may bring back what a vacuum is deleting.
-            steps += _stall(chance, 0 if jumpy else chance.randrange(2 * GRACE_US))
+            steps += _stall(chance)
         elif what == "undo":
-            steps.append(Step(what, number=chance.choice((1, 1, 1, 2, 3))))
+            steps += _undo(chance)
         else:
             actors = READERS if what in ("open", "read") else WRITERS
             steps.append(Step(what, chance.randrange(actors), chance.randrange(2)))
     return steps
 
 
-def _stall(chance: random.Random, elapsed_us: int) -> list[Step]:
+def _stall(chance: random.Random) -> list[Step]:
     """A writer is held up for a while, or goes on; mostly a vacuum comes to its deletions meanwhile."""
     who = chance.randrange(WRITERS)
-    held = Step("stall", who, elapsed_us)
+    held = Step("stall", who, chance.randrange(2 * GRACE_US))
     return [held] if chance.random() < 0.25 else [held, *A_VACUUM, Step("stall", who)]
+
+
+def _undo(chance: random.Random) -> list[Step]:
+    """An undo, or a step of it; now and then it has looked and is held up, while a vacuum comes to its deletions."""
+    back = chance.choice((1, 1, 1, 2, 3))
+    if chance.random() < 0.8:
+        return [Step("undo", chance.randrange(2), back)]
+    step = Step("undo", number=1)
+    return [step, step, Step("clock", number=chance.randrange(2 * GRACE_US)), *A_VACUUM, step]
 
 
 def _random_order(chance: random.Random, head: int, span: int) -> Order:

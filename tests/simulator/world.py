@@ -68,6 +68,7 @@ class World:
     """One archive. `states` and `committed` remember what was true at each version; `entries` is what the log has.
 
     `vacuumed_us` are the vacuums so far, each with the version it saw and its clock; `listed` is what the last one saw.
+    `floor` and `undos` are the marks that vacuum and undo leave for each other.
     """
 
     seed: int
@@ -80,6 +81,8 @@ class World:
     checkpoints: dict[int, int] = field(default_factory=dict)
     folds: dict[int, tuple[Ledger, list[tuple[int, Receipt]]]] = field(default_factory=dict)
     quarantine: list[Quarantined] = field(default_factory=list)
+    floor: int = 0
+    undos: set[str] = field(default_factory=set)
     version: int = -1
     states: dict[int, TableState] = field(default_factory=dict)
     truths: dict[int, Truth] = field(default_factory=dict)
