@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import duckdb
@@ -31,6 +32,22 @@ def explained(error: Exception, snapshot: Snapshot, files: Sequence[DataFile], *
         f"version {snapshot.version} of archive {snapshot.definition.name} cannot be read: {error}",
         f"find what is damaged: tidewheel audit {snapshot.location.uri}",
     )
+
+
+def refuse_replaced(snapshot: Snapshot, files: Sequence[DataFile]) -> None:
+    """Refuse files of another size than the log says. Cost: a look at each.
+
+    On object stores a look is a request: there pyarrow is told the size, and finds no footer in any other file.
+    """
+    if not snapshot.location.is_local:
+        return
+    for file in files:
+        try:
+            size = os.stat(snapshot.location.child(file.path)).st_size
+        except OSError:
+            continue  # the read itself says what is wrong
+        if size != file.bytes and (found := _faulty_file(snapshot, [file])):
+            raise found
 
 
 def _faulty_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged | None:

@@ -151,7 +151,8 @@ class RemoteFiles:
     def _fragment(self, file: DataFile) -> ds.ParquetFileFragment:
         if file.path not in self._fragments:
             path = self.location.child(file.path)
-            self._fragments[file.path] = _PARQUET.make_fragment(path, self.location.filesystem)
+            # The size saves a request, and a file of another size has no footer where it should be.
+            self._fragments[file.path] = _PARQUET.make_fragment(path, self.location.filesystem, file_size=file.bytes)
         return self._fragments[file.path]
 
 

@@ -4,7 +4,7 @@
 2. A probe runs as the plain statement, which takes the columns from the first file. Only if that fails, because a
    file is older than a column, does this version switch to the statement that gathers columns by name.
 3. A question with other people's SQL runs in the sandbox of this version.
-4. If DuckDB fails, the files are looked at, and the one at fault is named.
+4. Files of another size than the log says are refused; if DuckDB fails, the file at fault is looked for and named.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.sql.column_types import duckdb_type, typed_key
 from tidewheel.sql.connections import open_sandbox
-from tidewheel.sql.damage import explained
+from tidewheel.sql.damage import explained, refuse_replaced
 from tidewheel.sql.file_index import Access, DataFile, FileIndex
 from tidewheel.sql.guard import checked_filter, checked_query
 from tidewheel.sql.key_conditions import AnyKey, KeyBetween, KeyColumn, KeyCondition, KeyEquals
@@ -231,6 +231,7 @@ class VersionReader:
         """The chosen files as something to select from; None where there is none."""
         if not access.read:
             return None
+        refuse_replaced(self.snapshot, access.read)
         make = self.files.uniform if uniform else self.files.by_name
         return make(connection, access.read)
 

@@ -3,6 +3,8 @@
 import json
 import threading
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import Field
 
@@ -147,7 +149,7 @@ READS = {
     "scan": lambda reader: reader.scan().rows(),
     "sql": lambda reader: reader.sql("select max(key) from live").rows(),
     "cells": lambda reader: reader.cells(),
-    "connect": lambda reader: reader.connect().execute("from live").fetchall(),
+    "connect": lambda reader: reader.connect().execute("select key from live").fetchall(),
 }
 
 
@@ -167,6 +169,17 @@ def test_a_file_cut_short_is_named(table, read, kept):
     table.path(victim).write_bytes(content[: kept if kept >= 0 else len(content) - 40])
     with open_reader(table) as reader, pytest.raises(Damaged, match=f"{victim}.*bytes, the log says {len(content)}"):
         read(reader)
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_file_replaced_by_another_that_can_be_read_is_named(table, read):
+    victim = next(path for path, rows in table.rows_by_file.items() if any(row["key"] == 20 for row in rows))
+    size, rows = table.path(victim).stat().st_size, pq.read_table(table.path(victim), partitioning=None)
+    with open_reader(table) as reader:
+        read(reader)
+        pq.write_table(pa.concat_tables([rows] * 100), table.path(victim), compression="none")
+        with pytest.raises(Damaged, match=f"{victim}.*bytes, the log says {size}"):
+            read(reader)
 
 
 def test_a_file_overwritten_in_place_is_named(table):

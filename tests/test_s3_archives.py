@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from tests.support.archives import generation_of, random_batch
 from tests.support.s3_archive import S3Archive, point_at
 from tests.support.services import ObjectStore, object_store, require_jars
-from tidewheel.indexing.errors import NotInstalled
+from tidewheel.indexing.errors import Damaged, NotInstalled
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.forget import forget
@@ -59,6 +59,22 @@ def test_duckdb_reads_it(archive: S3Archive) -> None:
         key = archive.expected()[0][2]
         probed = reader.probe(key, columns=["ins_slot", "exp_slot", "key", "body"]).rows()
     assert sorted(probed) == [row for row in archive.expected() if row[2] == key]
+
+
+def test_a_file_replaced_by_another_that_can_be_read_is_named(archive: S3Archive) -> None:
+    sizes = {fact.path: fact.bytes for fact in archive.snapshot().files}
+    victim, other = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+    assert sizes[victim] < sizes[other]
+    for there, instead in ((victim, other), (other, victim)):
+        path = archive.location.child(there)
+        before = archive.location.read_bytes(path)
+        archive.location.write_bytes(path, archive.location.read_bytes(archive.location.child(instead)))
+        with (
+            Reader.open(archive.location, now_us=lambda: 0) as reader,
+            pytest.raises(Damaged, match=f"{there}.*has {sizes[instead]} bytes, the log says {sizes[there]}"),
+        ):
+            reader.scan().rows()
+        archive.location.write_bytes(path, before)
 
 
 def test_spark_reads_it_through_delta(archive: S3Archive, spark: SparkSession) -> None:
