@@ -184,6 +184,9 @@ class _Forget:
         if bad:
             said = ", ".join(f"{column} {kinds[column]}" for column in definition.key)
             raise InvalidInput(f"{bad} of the keys are not values of ({said})", "correct them; nothing was changed")
+        for column in definition.key:
+            if kinds[column] in ("float", "double"):
+                typed = _with_both_zeros(typed, column)
         return [row[0] for row in typed.selectExpr(keyed_digest(definition.key, definition.salt)).distinct().collect()]
 
     def _record_digests(self, one: Try, spark: SparkSession, paths: list[str]) -> list[str]:
@@ -199,3 +202,10 @@ class _Forget:
                 "narrow it and forget in several steps, or forget by key",
             )
         return [row[0] for row in rows]
+
+
+def _with_both_zeros(keys: DataFrame, column: str) -> DataFrame:
+    """0.0 and -0.0 are equal and have two digests: who forgets one of them forgets both."""
+    name = quoted(column)
+    zeros = f"explode(if({name} = 0, array({name}, -{name}), array({name}))) as {name}"
+    return keys.selectExpr(*(zeros if one == column else quoted(one) for one in keys.columns))
