@@ -2,7 +2,7 @@
 
 fix the input, refused, damaged, not installed   fails at once, a retry would only fail again
 conflict, superseded, outcome unknown            retried with backoff; every try plans on the newest version
-anything else (Spark killed, network down)       retried with backoff; what was not committed never happened
+unavailable, anything else (Spark killed)        retried with backoff; what was not committed never happened
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Five kinds of error, told apart by what the caller should do next.
+"""Six kinds of error, told apart by what the caller should do next.
 
 Every message says what failed, with which values, and in what state the data is; `remedy` is the next
 command or change. `exit_code` is what the command line returns for the kind.
@@ -70,3 +70,10 @@ class NotInstalled(TidewheelError, RuntimeError):
 
     kind = "not_installed"
     exit_code = 7
+
+
+class Unavailable(TidewheelError, RuntimeError):
+    """Try again: something that is needed has ended or does not answer; what was not committed never happened."""
+
+    kind = "unavailable"
+    exit_code = 8

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from subprocess import PIPE
-from threading import Thread
-from typing import IO
 
-from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
+from py4j.protocol import Py4JError
+from pyspark import SparkConf
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidewheel.indexing.errors import NotInstalled
 from tidewheel.jobs.jars import jar_paths
+from tidewheel.jobs.java import not_started, require_java, start_java
 from tidewheel.jobs.object_store import object_store_settings
 
 MASTER_VARIABLE = "TIDEWHEEL_SPARK_MASTER"
@@ -56,8 +53,6 @@ _LOGGING = f'-Dlog4j2.configurationFile="{Path(__file__).with_name("log4j2.prope
 _COLLECTOR = "-XX:+UseParallelGC"
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _JAVA_OPTIONS = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
-# Said by every JVM that Spark starts, and by no option to be silenced.
-_NO_NEWS = b"WARNING: Using incubator modules"
 
 
 def open_session(name: str = "tidewheel") -> SparkSession:
@@ -67,8 +62,14 @@ def open_session(name: str = "tidewheel") -> SparkSession:
         return running
     require_java()
     conf = session_conf(name)
-    _start_java(conf)
-    return SparkSession.builder.config(conf=conf).getOrCreate()
+    words = start_java(conf)
+    try:
+        session = SparkSession.builder.config(conf=conf).getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        raise not_started(error) from error
+    if words is not None:
+        words.pass_on()
+    return session
 
 
 def session_conf(name: str) -> SparkConf:
@@ -89,31 +90,3 @@ def _collector(environment: Mapping[str, str]) -> list[str]:
         defaults = Path(environment["SPARK_CONF_DIR"], "spark-defaults.conf")
         given += [defaults.read_text(encoding="utf-8")] if defaults.is_file() else []
     return [] if any(_ANY_COLLECTOR.search(text) for text in given) else [_COLLECTOR]
-
-
-def _start_java(conf: SparkConf) -> None:
-    """Start the JVM with its standard error in our hands, unless one is running or Spark itself started us."""
-    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
-        return
-    gateway = launch_gateway(conf, popen_kwargs={"stderr": PIPE})  # type: ignore[no-untyped-call]
-    Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
-    SparkContext._ensure_initialized(gateway=gateway)
-
-
-def _pass_on(lines: IO[bytes]) -> None:
-    """Whatever Java says goes to our standard error, but for what is no news."""
-    for line in lines:
-        if not line.startswith(_NO_NEWS):
-            os.write(2, line)
-
-
-def require_java() -> None:
-    """Name what is missing before Spark fails with a gateway error."""
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java") or (home and Path(home, "bin", "java").exists()):
-        return
-    raise NotInstalled(
-        "Spark needs Java 17 or newer, and there is no `java` on the PATH nor in JAVA_HOME",
-        "Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; "
-        "macOS: brew install openjdk@17",
-    )

@@ -23,7 +23,8 @@ _FAULTS = (
     ),
     (
         ("Cannot allocate memory", "bad_alloc", "OutOfMemoryError", "Java heap space", "MemoryError",
-         "malloc of size", "realloc of size", "Out of Memory", "failed to allocate"),
+         "malloc of size", "realloc of size", "Out of Memory", "failed to allocate", "INVALID_DRIVER_MEMORY",
+         "INVALID_EXECUTOR_MEMORY"),
         "the memory is not enough",
         "bring fewer slots in one commit, give Spark more (SPARK_DRIVER_MEMORY=4g), or lift the limit of this process",
     ),

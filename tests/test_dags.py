@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.toml_archives import TomlArchive
-from tidewheel.indexing.errors import Conflict, InvalidInput, OutcomeUnknown
+from tidewheel.indexing.errors import Conflict, InvalidInput, OutcomeUnknown, Unavailable
 from tidewheel.indexing.slots import moment
 
 # Airflow warns of its own inner life while it is imported and used.
@@ -415,7 +415,7 @@ def test_what_a_retry_cannot_mend_fails_at_once(tide: TomlArchive) -> None:
 
 
 def test_what_a_retry_may_mend_is_left_to_airflow(tide: TomlArchive) -> None:
-    for error in (Conflict("overtaken"), ConnectionError("the gateway is gone")):
+    for error in (Conflict("overtaken"), Unavailable("Spark was killed"), ConnectionError("the gateway is gone")):
         assert raised_by(tide, error, context_of(tide, K)) is error
 
 

@@ -22,6 +22,8 @@ from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.printable import printable
 from tidewheel.output import BROKEN_PIPE, Output
 
+_STATE = "What the history shows as committed stays"
+
 
 class Program(click.Group):
     """The group of all commands, in the order in which one meets them."""
@@ -53,8 +55,8 @@ class Program(click.Group):
                 return _nobody_reads()
             if output.debug:
                 traceback.print_exc()
-            refused = _refused_by_machine(error, output.archive)
-            return output.fail(refused) if refused else output.unexpected(error)
+            known = _refused_by_machine(error, output.archive) or _spark_lost(error)
+            return output.fail(known) if known else output.unexpected(error)
 
 
 def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None:
@@ -64,7 +66,16 @@ def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None
     from tidewheel.storage.machine import machine_fault
 
     doing = f"while working on {archive or 'the archive'}"
-    return machine_fault(f"{type(error).__name__}: {error}", doing, state="What the history shows as committed stays")
+    return machine_fault(f"{type(error).__name__}: {error}", doing, state=_STATE)
+
+
+def _spark_lost(error: Exception) -> TidewheelError | None:
+    """Whatever fails after the Java process behind Spark has ended fails for that."""
+    if "pyspark" not in sys.modules:
+        return None
+    from tidewheel.jobs.java import spark_lost
+
+    return spark_lost(error, _STATE)
 
 
 def _quiet_bridge(debug: bool) -> None:
@@ -103,7 +114,7 @@ def main() -> None:
 
     \b
     Exit codes: 0 done, 2 fix the input, 3 refused until confirmed, 4 somebody else was first,
-    5 outcome unknown, 6 archive damaged, 7 not installed, 70 unexpected, 130 interrupted.
+    5 outcome unknown, 6 archive damaged, 7 not installed, 8 try again, 70 unexpected, 130 interrupted.
     """
 
 
