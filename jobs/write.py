@@ -32,10 +32,20 @@ from tidewheel.storage.location import Location
 ROWS_PER_GROUP = 10_000
 # Of wide records even fewer: a probe decompresses the pages of every row group that has its key.
 GROUP_BYTES = 2 * MEBIBYTE
+# A dictionary that does not fit in this is given up early. With Parquet's own bound, 1 MiB, it was tried on the first
+# half of every row group of wide records, in vain: a quarter of the tasks' time.
+DICTIONARY_BYTES = MEBIBYTE // 16
 # Up to here one task is quicker than a shuffle for two.
 ONE_TASK_BYTES_MAX = 8 * MEBIBYTE
 # What a file's cells are counted from.
 CELL_COLUMNS = ["ins_slot", "exp_slot", "row_hash"]
+# Hadoop's own local file system starts a process for each file and folder that it makes. This one does not; it is
+# asked for in writing only, as it does not list folders through symbolic links, and sources may be such.
+LOCAL_FILES = {
+    "fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+}
+LOCAL_FILES_JAR = "hadoop-bare-naked-local-fs"
 # Beyond so many, a literal map in the plan costs more than uneven tasks.
 LISTED_SUBINDICES_MAX = 256
 
@@ -80,6 +90,8 @@ def write_frame(
         "compression": "zstd",
         "parquet.block.row.count.limit": str(ROWS_PER_GROUP),
         "parquet.block.size": str(GROUP_BYTES),
+        "parquet.dictionary.page.size": str(DICTIONARY_BYTES),
+        "parquet.enable.dictionary#row_hash": "false",  # no two are equal
         f"parquet.bloom.filter.enabled#{definition.key[0]}": "true",
         f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(ROWS_PER_GROUP),
         "maxRecordsPerFile": str(rows_per_file),
@@ -87,6 +99,8 @@ def write_frame(
     spread = _spread(frame, order[:-1], sizes, target_bytes).sortWithinPartitions(*order)
     if not location.is_local:
         require("s3")
+    elif LOCAL_FILES_JAR in str(frame.sparkSession.conf.get("spark.jars", "")):  # a session of others may lack it
+        options |= LOCAL_FILES
     spread.write.options(**options).partitionBy("layout", "g", "e").parquet(f"{location.spark_uri}/{attempt}")
     return read_back(location, attempt, definition)
 
