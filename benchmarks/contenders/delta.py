@@ -39,6 +39,8 @@ class DeltaContender(FileContender):
         self._updates = 0
         # Not an option of Delta's writer: only the session can say it.
         self._spark.conf.set("spark.sql.parquet.compression.codec", "zstd")
+        # Else the union of a task for each slot is one task, and a load leaves fewer files than its updates would.
+        self._spark.conf.set("spark.sql.unionOutputPartitioning", "false")
         builder = DeltaTable.create(self._spark).location(self._path)
         for column in SPARK_SCHEMA.split(", "):
             builder = builder.addColumn(*column.split(" "))
