@@ -157,7 +157,7 @@ class _Attempt:
             work = self._worked(one, plan)
             receipt = self.operation.receipt(one, plan, work, self.watch.spent_ms)
             self._refuse_older_than_grace(one)
-            self._refuse_vacuumed(one, work)
+            self._refuse_gone(one, work)
         except BaseException:
             self._discard()
             raise
@@ -185,8 +185,8 @@ class _Attempt:
                 "bring fewer slots in one commit, or give the archive a longer grace",
             )
 
-    def _refuse_vacuumed(self, one: Try, work: Work) -> None:
-        """A vacuum whose clock was ahead may have taken uncommitted files that are young. Cost: one listing."""
+    def _refuse_gone(self, one: Try, work: Work) -> None:
+        """Files that are gone are not committed; a vacuum says so by its fence, others do not. Cost: one listing."""
         if not work.written.files:
             return
         location = self.job.location
@@ -195,9 +195,8 @@ class _Attempt:
         if gone:
             raise InvalidInput(
                 f"{len(gone)} files that this attempt on archive {one.state.definition.name} wrote are gone before "
-                f"its commit, the first is {gone[0]}: a vacuum with a clock ahead of this one's took them. "
-                "Nothing was changed",
-                "set the clocks right, then run the command again",
+                f"its commit, the first is {gone[0]}. Nothing was changed",
+                "see who else deletes files below the archive's folder, then run the command again",
             )
 
     def _worked(self, one: Try, plan: Plan) -> Work:

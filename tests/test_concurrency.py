@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from tidewheel.jobs.vacuum import vacuum
 
 pytestmark = pytest.mark.usefixtures("spark")
 SPAN = 4
+READY = random_batch(random.Random(8), 1, SPAN)
 
 
 def interrupted(job: ArchiveJob, meanwhile: Callable[[], object]) -> ArchiveJob:
@@ -103,25 +105,47 @@ def test_an_attempt_that_writes_again_quarantines_its_records_once(archive: Smal
     assert len(quarantined_rows(archive.job.location, [(4, outcome.receipt.attempt)])) == 1
 
 
-def test_an_attempt_whose_files_were_vacuumed_by_a_clock_ahead_is_not_committed(tmp_path: Path) -> None:
+def overtaken(archive: SmallArchive, then: Callable[[], object]) -> ArchiveJob:
+    """The archive's job, overtaken once before it commits; then something happens before it plans again."""
+    chance = random.Random(6)
+    left = [then]
+
+    def progress(step: str) -> None:
+        if step == "writing" and left:
+            archive.update({2: random_batch(chance, 2, SPAN)})
+        if step.startswith("somebody else was first") and left:
+            left.pop()()
+
+    return replace(archive.job, progress=progress)
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> SmallArchive:
+    """An archive whose next batch lies ready."""
     chance = random.Random(6)
     generation = generation_of(strategy="no_rebuild", span=SPAN, dead_share_max=1.0, runs_max=100)
     archive = SmallArchive(tmp_path, generation, SPAN).create()
     archive.update({slot: random_batch(chance, slot, SPAN) for slot in (0, 3)})
-    archive.write(1, random_batch(chance, 1, SPAN))
+    archive.write(1, READY)
+    return archive
 
-    def progress(step: str) -> None:
-        if step == "writing":
-            archive.update({2: random_batch(chance, 2, SPAN)})
-        if step.startswith("somebody else was first"):
-            # The archive's clock is months ahead of the store's.
-            vacuum(archive.job)
 
-    with pytest.raises(InvalidInput, match="clock ahead"):
-        update(replace(archive.job, progress=progress), [1])
-    archive.check()
-    archive.update({1: random_batch(chance, 1, SPAN)})
-    archive.check()
+def test_an_attempt_whose_files_were_vacuumed_by_a_clock_ahead_writes_them_again(waiting: SmallArchive) -> None:
+    """The archive's clock is months ahead of the store's, so that vacuum takes files of seconds ago."""
+    outcome = update(overtaken(waiting, lambda: vacuum(waiting.job)), [1])
+    waiting.oracle.update({1: READY})
+    waiting.check()
+    assert outcome.tries == 2
+
+
+def test_an_attempt_whose_files_somebody_deleted_is_not_committed(waiting: SmallArchive) -> None:
+    def delete() -> None:
+        for folder in folders(waiting) - committed_folders(waiting):
+            shutil.rmtree(waiting.folder / "table" / folder)
+
+    with pytest.raises(InvalidInput, match="are gone before its commit"):
+        update(overtaken(waiting, delete), [1])
+    waiting.check()
 
 
 def other_migrates(archive: SmallArchive, *, relocate: bool) -> None:

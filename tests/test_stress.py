@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.services import object_store, require_jars
 from tests.support.stress import GRACE_S, WRITERS, expected, shared
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.vacuum import vacuum
@@ -31,9 +32,11 @@ class Crew:
 
     folder: Path
     seed: int
+    url: str = ""
 
     def start(self, role: str, seconds: float) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tests.support.stress", role, str(self.folder), str(self.seed), str(seconds)]
+        command += [self.url] if self.url else []
         surroundings = {**os.environ, "SPARK_DRIVER_MEMORY": "600m"}
         return subprocess.Popen(
             command, cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -70,10 +73,25 @@ class Crew:
 @pytest.mark.nightly
 @pytest.mark.usefixtures("spark")
 def test_many_processes_on_one_archive(tmp_path: Path) -> None:
+    stress(tmp_path, url="")
+
+
+@pytest.mark.cluster
+@pytest.mark.usefixtures("spark")
+def test_many_processes_on_one_archive_on_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_jars("s3")
+    with object_store(tmp_path) as store:
+        for name, value in store.environment.items():
+            monkeypatch.setenv(name, value)
+        stress(tmp_path, store.url("shared"))
+
+
+def stress(folder: Path, url: str) -> None:
+    """Let the crew work, then judge what is left by the receipts, the oracle, an audit and a vacuum."""
     seed = int(os.environ.get("TIDEWHEEL_STRESS_SEED", "1"))
     print(f"seed {seed}, repeat with TIDEWHEEL_STRESS_SEED={seed}")
-    archive = shared(tmp_path).create()
-    for line in Crew(tmp_path, seed).run():
+    archive = shared(folder, url).create()
+    for line in Crew(folder, seed, url).run():
         print(line)
     snapshot = archive.snapshot()
     receipts = list(all_receipts(snapshot))
@@ -84,7 +102,8 @@ def test_many_processes_on_one_archive(tmp_path: Path) -> None:
     assert audit(archive.unbound, deep=True).findings == ()
     time.sleep(GRACE_S)
     vacuum(archive.unbound)
-    left = {path.name for path in (tmp_path / "table").glob("run-*")}
+    paths = [archive.location.relative(info.path) for info in archive.location.files_below("")]
+    left = {path.partition("/")[0] for path in paths if path.startswith("run-")}
     assert left == {file.run for file in archive.snapshot().files}
     assert Counter(archive.content()) == expected(receipts)
     print(f"{snapshot.version} commits")

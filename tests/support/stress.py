@@ -1,4 +1,6 @@
-"""Processes that work on one archive at the same time: `python -m tests.support.stress ROLE FOLDER SEED SECONDS`.
+"""Processes that work on one archive at the same time: `python -m tests.support.stress ROLE FOLDER SEED SECONDS [URL]`.
+
+With a URL the archive lies there, on an object store, and only the writers' notes in the folder.
 
 Every slot belongs to one writer, and a later edition of its batch has one record more: so a receipt's `rows_in` names
 the edition, and what any version must hold follows from the receipts up to it. A reader compares every read with that,
@@ -17,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of
+from tests.support.s3_archive import S3Archive
 from tidewheel.indexing.definition import ArchiveFile, Retention
 from tidewheel.indexing.errors import Conflict, InvalidInput, TidewheelError
 from tidewheel.indexing.oracle import Oracle, Record
@@ -57,8 +60,16 @@ class SharedArchive(SmallArchive):
         return self.unbound.snapshot()
 
 
-def shared(folder: Path) -> SharedArchive:
-    return SharedArchive(folder, generation_of("round_robin", 1, 3, span=SPAN), now_us=now_us())
+@dataclass
+class SharedS3Archive(SharedArchive, S3Archive):
+    """The same on an object store."""
+
+
+def shared(folder: Path, url: str = "") -> SharedArchive:
+    generation = generation_of("round_robin", 1, 3, span=SPAN)
+    if url:
+        return SharedS3Archive(folder, generation, now_us=now_us(), url=url)
+    return SharedArchive(folder, generation, now_us=now_us())
 
 
 def batch_of(slot: int, edition: int) -> list[Record]:
@@ -81,10 +92,10 @@ def expected(receipts: list[tuple[int, Receipt]]) -> Content:
 
 
 class Worker:
-    def __init__(self, role: str, folder: Path, seed: int) -> None:
+    def __init__(self, role: str, folder: Path, seed: int, url: str) -> None:
         self.role, self.folder = role, folder
         self.chance = random.Random(f"{role}/{seed}")
-        self.archive = shared(folder)
+        self.archive = shared(folder, url)
         self.did: Counter[str] = Counter()
         self.editions = {int(slot): edition for slot, edition in self._kept().items()}
 
@@ -186,12 +197,12 @@ class Worker:
         part.replace(self.folder / f"{self.role}.json")
 
 
-def main(role: str, folder: Path, seed: int, seconds: float) -> None:
-    worker, ends = Worker(role, folder, seed), time.monotonic() + seconds
+def main(role: str, folder: Path, seed: int, seconds: float, url: str = "") -> None:
+    worker, ends = Worker(role, folder, seed, url), time.monotonic() + seconds
     while time.monotonic() < ends:
         worker.step()
     print(json.dumps({"role": role, **worker.did}), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), *sys.argv[5:])
