@@ -33,7 +33,9 @@ class SparkWork:
         tracker = self._context.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._group)]
         store = self._context._jsc.sc().statusStore()
-        stages = [store.lastStageAttempt(stage) for job in jobs if job for stage in job.stageIds]
+        # Of stages that were skipped because their shuffle was there, Spark may keep nothing.
+        known = [stage for job in jobs if job for stage in job.stageIds if tracker.getStageInfo(stage)]
+        stages = [store.lastStageAttempt(stage) for stage in known]
         ran = [stage for stage in stages if stage.status().toString() == "COMPLETE"]
         return {
             "spark_jobs": len(jobs),
