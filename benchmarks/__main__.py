@@ -14,14 +14,18 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.profiles import profiles
-from benchmarks.report import write_report
+from benchmarks.report import adopt, write_report
 from benchmarks.store import RESULTS, Store
 
 
 def main(given: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a contender gave a wrong answer or failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("profile", choices=[*profiles(), "report"], help="what to run; report: only write it anew")
+    parser.add_argument(
+        "profile",
+        choices=[*profiles(), "report", "adopt"],
+        help="what to run; report: only write it anew; adopt: and let the cost model have the measured constants",
+    )
     parser.add_argument("--fresh", action="store_true", help="measure again what was measured already")
     parser.add_argument("--race", action="append", default=[], help="only this race (repeatable)")
     parser.add_argument("--only", action="append", default=[], help="only this contender (repeatable)")
@@ -29,7 +33,9 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args(given)
     failed = 0
-    if arguments.profile != "report":
+    if arguments.profile == "adopt":
+        adopt(arguments.results)
+    elif arguments.profile != "report":
         profile = profiles()[arguments.profile]
         bench = Bench(profile, Store(profile.name, arguments.results), arguments.work, fresh=arguments.fresh)
         failed = bench.run(set(arguments.race), set(arguments.only))

@@ -23,7 +23,7 @@ from benchmarks.measures import MEGABYTE
 from benchmarks.results import Results
 from benchmarks.store import write_json
 from benchmarks.summary import Summary
-from tidewheel.indexing.costs import MEASURED_MEDIUM, MediumCosts, Prediction, predict
+from tidewheel.indexing.costs import MEASURED_MEDIUM, MediumCosts, Prediction, group_bytes, predict
 from tidewheel.indexing.workloads import Workload
 
 # Probes and scans for each update.
@@ -47,8 +47,8 @@ class Check:
     @property
     def probe_features(self) -> tuple[float, ...]:
         runs = self.measured.files
-        rows = self.measured.stored_mb * MEGABYTE / self.workload.row_bytes / runs
-        return (1.0, runs, runs * min(MEASURED_MEDIUM.group_rows, rows))
+        decoded = min(self.measured.stored_mb * MEGABYTE / runs, group_bytes(self.workload.row_bytes))
+        return (1.0, runs, runs * decoded / MEGABYTE)
 
     @property
     def scan_features(self) -> tuple[float, ...]:
@@ -127,7 +127,7 @@ def fitted(found: Sequence[Check], base: MediumCosts = MEASURED_MEDIUM) -> Mediu
         read_megabyte_seconds=update[4],
         probe_seconds=probe[0],
         probed_file_seconds=probe[1],
-        decoded_row_seconds=probe[2],
+        decoded_megabyte_seconds=probe[2],
         scanned_megabyte_seconds=scan[0],
         scanned_file_seconds=scan[1],
     )
@@ -213,6 +213,18 @@ def write_constants(results: Results, path: Path) -> dict[str, Any]:
     if found:
         write_json(path, values)
     return values
+
+
+def medium_text(values: dict[str, Any], machine: dict[str, Any]) -> str:
+    """indexing/medium.py with the fitted constants."""
+    constants = "\n".join(f"{name.upper()} = {float(f'{value:.3g}')!r}" for name, value in values["constants"].items())
+    return f'''"""What one medium asks for each thing done. Written by `python -m benchmarks adopt`; do not edit.
+
+Fitted to {values["fitted_to"]}, on {machine["cores"]} cores of {machine["processor"]}, local disk.
+"""
+
+{constants}
+'''
 
 
 def errors(found: Sequence[Check], medium: MediumCosts) -> dict[str, float]:

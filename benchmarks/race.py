@@ -122,9 +122,9 @@ class Run:
             sample = self._update(first + number)
             if number % self.race.reads_every == 0:
                 sample |= self._reads(first + number)
+                self._sweep(first + number)
             if number % max(1, self.race.updates // HEAP_SAMPLES) == 0:
                 sample |= {"java_heap_bytes": java_heap_bytes(self.course.spark)}
-            self._sweep(first + number)
             yield sample
 
     def _update(self, slot: int) -> dict[str, Any]:

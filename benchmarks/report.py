@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.cost_check import write_constants
+from benchmarks.cost_check import medium_text, write_constants
 from benchmarks.goals import Ratio, ratios
 from benchmarks.page import page
 from benchmarks.results import Results
 from benchmarks.store import RESULTS, write_json
+from tidewheel.indexing import costs
 
 DOCS = Path(__file__).parent.parent / "docs"
+MEDIUM = Path(costs.__file__).with_name("medium.py")
 _MARKS = {True: "met", False: "NOT MET", None: "not measured"}
 
 
@@ -33,6 +35,13 @@ def write_report(folder: Path = RESULTS, docs: Path | None = None) -> Iterator[s
         (docs / "benchmarks.md").write_text(page(results, found, medium, images))
     for one in found:
         yield said(one)
+
+
+def adopt(folder: Path = RESULTS) -> None:
+    """The cost model's constants become those that were fitted to the results."""
+    results = Results(folder)
+    values = write_constants(results, folder / "medium.json")
+    MEDIUM.write_text(medium_text(values, results.stores[0].values["machine"]))
 
 
 def said(ratio: Ratio) -> str:

@@ -4,15 +4,8 @@
 knows every layout, strategy and bound. `estimates.estimate` gives the same figures by closed form, roughly,
 at once.
 
-The time is a sum of figures × constants. The constants' defaults were fitted to a few measurements of one
-machine with two cores and a local disk, records of 1 kB, 14,000 an interval, 36 slots of uniform lifetime:
-
-    update   no_rebuild 4×4 0.47 s, 1×36 with nothing rewritten 0.79 s, expire_rebuild 1×4 0.88 s,
-             rebuild 4×4 1.39 s
-    probe    one key in 3 million rows, in 1 file 2.3 ms, in 16 files 4.4 ms, in 36 6.7 ms, in 1,296 77 ms
-
-They meet the updates within 10 % and the probes within 6 %. The scan constants are assumptions. Another
-machine needs its own table; ranks are steadier than seconds.
+The time is a sum of figures × constants, which `medium` holds as the benchmarks measured them, on a machine with two
+cores and a local disk. Another machine needs its own table; ranks are steadier than seconds.
 """
 
 from __future__ import annotations
@@ -21,9 +14,10 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from math import ceil
 
+from tidewheel.indexing import medium
 from tidewheel.indexing.balance import period_slots
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind
+from tidewheel.indexing.layouts import GROUP_BYTES, GROUP_ROWS, Generation, Layout, LayoutKind
 from tidewheel.indexing.simulation import Simulation
 from tidewheel.indexing.workloads import Workload
 
@@ -84,17 +78,16 @@ class Times:
 class MediumCosts:
     """What the medium asks for each thing done."""
 
-    update_seconds: float = 0.35
-    written_file_seconds: float = 0.01
-    written_megabyte_seconds: float = 0.004
-    read_megabyte_seconds: float = 0.002
-    sorted_row_seconds: float = 2e-6
-    probe_seconds: float = 2.2e-3
-    probed_file_seconds: float = 4e-5
-    decoded_row_seconds: float = 8.6e-9
-    group_rows: int = 10_000
-    scanned_megabyte_seconds: float = 0.001
-    scanned_file_seconds: float = 0.001
+    update_seconds: float = medium.UPDATE_SECONDS
+    written_file_seconds: float = medium.WRITTEN_FILE_SECONDS
+    written_megabyte_seconds: float = medium.WRITTEN_MEGABYTE_SECONDS
+    read_megabyte_seconds: float = medium.READ_MEGABYTE_SECONDS
+    sorted_row_seconds: float = medium.SORTED_ROW_SECONDS
+    probe_seconds: float = medium.PROBE_SECONDS
+    probed_file_seconds: float = medium.PROBED_FILE_SECONDS
+    decoded_megabyte_seconds: float = medium.DECODED_MEGABYTE_SECONDS
+    scanned_megabyte_seconds: float = medium.SCANNED_MEGABYTE_SECONDS
+    scanned_file_seconds: float = medium.SCANNED_FILE_SECONDS
 
     def times(self, prediction: Prediction, workload: Workload) -> Times:
         """The modelled times of predicted figures. Cost: constant."""
@@ -117,10 +110,15 @@ class MediumCosts:
 
     def _probe_seconds(self, prediction: Prediction, row_bytes: float) -> float:
         """Each run costs opening one file and decoding one row group of it, which may be the whole run."""
-        stored_rows = (prediction.live_bytes + prediction.dead_bytes) / row_bytes
-        decoded_rows = min(self.group_rows, stored_rows / prediction.stored_runs)
-        run_seconds = self.probed_file_seconds + decoded_rows * self.decoded_row_seconds
+        run_bytes = (prediction.live_bytes + prediction.dead_bytes) / prediction.stored_runs
+        decoded_megabytes = min(run_bytes, group_bytes(row_bytes)) / MEGABYTE
+        run_seconds = self.probed_file_seconds + decoded_megabytes * self.decoded_megabyte_seconds
         return self.probe_seconds + prediction.probe_files * run_seconds
+
+
+def group_bytes(row_bytes: float) -> float:
+    """What a whole row group takes in a file."""
+    return min(GROUP_BYTES, GROUP_ROWS * row_bytes)
 
 
 MEASURED_MEDIUM = MediumCosts()

@@ -22,6 +22,10 @@ from typing import Any
 from tidewheel.indexing.errors import InvalidInput
 
 MEBIBYTE = 1024 * 1024
+# Files have small row groups, sorted by key: a probe reads one of them, not megabytes around it.
+GROUP_ROWS = 10_000
+# Of wide records even fewer: a probe decompresses the pages of every row group that has its key.
+GROUP_BYTES = 2 * MEBIBYTE
 
 
 class LayoutKind(StrEnum):

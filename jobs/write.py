@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.layouts import MEBIBYTE
+from tidewheel.indexing.layouts import GROUP_BYTES, GROUP_ROWS, MEBIBYTE
 from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.state import FileFact, SubIndex
 from tidewheel.jobs.commit import NewFile
@@ -28,10 +28,6 @@ from tidewheel.jobs.judge import FATES, QUARANTINED
 from tidewheel.jobs.statistics import file_statistics
 from tidewheel.storage.location import Location
 
-# Small row groups, sorted by key: a probe reads one of them, not megabytes around it.
-ROWS_PER_GROUP = 10_000
-# Of wide records even fewer: a probe decompresses the pages of every row group that has its key.
-GROUP_BYTES = 2 * MEBIBYTE
 # A dictionary that does not fit in this is given up early. With Parquet's own bound, 1 MiB, it was tried on the first
 # half of every row group of wide records, in vain: a quarter of the tasks' time.
 DICTIONARY_BYTES = MEBIBYTE // 16
@@ -88,12 +84,12 @@ def write_frame(
     order = ["layout", "g", "e", *map(quoted, definition.key), "valid_until"]
     options = {
         "compression": "zstd",
-        "parquet.block.row.count.limit": str(ROWS_PER_GROUP),
+        "parquet.block.row.count.limit": str(GROUP_ROWS),
         "parquet.block.size": str(GROUP_BYTES),
         "parquet.dictionary.page.size": str(DICTIONARY_BYTES),
         "parquet.enable.dictionary#row_hash": "false",  # no two are equal
         f"parquet.bloom.filter.enabled#{definition.key[0]}": "true",
-        f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(ROWS_PER_GROUP),
+        f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(GROUP_ROWS),
         "maxRecordsPerFile": str(rows_per_file),
     }
     spread = _spread(frame, order[:-1], sizes, target_bytes).sortWithinPartitions(*order)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tidewheel.jobs.write import GROUP_BYTES, ROWS_PER_GROUP
+from tidewheel.indexing.layouts import GROUP_BYTES, GROUP_ROWS
 
 DIRECTORY = {
-    "parquet.block.row.count.limit": str(ROWS_PER_GROUP),
+    "parquet.block.row.count.limit": str(GROUP_ROWS),
     "parquet.block.size": str(GROUP_BYTES),
     "parquet.bloom.filter.enabled#key": "true",
-    "parquet.bloom.filter.expected.ndv#key": str(ROWS_PER_GROUP),
+    "parquet.bloom.filter.expected.ndv#key": str(GROUP_ROWS),
 }
