@@ -12,6 +12,7 @@ import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from json import dumps
@@ -207,7 +208,7 @@ class Run:
         current = set(self.contender.files())
         for path in sizes_below(self.course.folder):
             if path.endswith(".parquet") and "/_delta_log/" not in path and path not in current:
-                os.unlink(path)
+                _delete_with_sidecar(Path(path))
 
 
 def run(race: Race, contender: Contender, work: Path, spark: Any, say: Callable[[str], None]) -> dict[str, Any]:
@@ -217,6 +218,14 @@ def run(race: Race, contender: Contender, work: Path, spark: Any, say: Callable[
     source.write(race.slots_needed(contender.settle))
     course = Course(source, work / "tables" / f"{race.name}-{contender.name}", spark)
     return Run(race, contender, course, say).result()
+
+
+def _delete_with_sidecar(path: Path) -> None:
+    """And the folders that become empty: walking through thousands of them would be most of a long race."""
+    path.unlink()
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    with suppress(OSError):
+        os.removedirs(path.parent)
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:

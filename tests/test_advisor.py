@@ -71,10 +71,10 @@ def test_many_probes_want_fewer_files_than_none() -> None:
 
 
 def test_constraints_are_met_where_they_can_be() -> None:
-    constraints = Constraints(probe_seconds_max=0.005, stored_files_max=30, dead_share_max=0.0)
+    constraints = Constraints(probe_seconds_max=0.015, stored_files_max=30, dead_share_max=0.0)
     best = advise(LOADS["uniform"], constraints).best
     assert best.misses == ()
-    assert best.times.probe_seconds <= 0.005
+    assert best.times.probe_seconds <= 0.015
     assert best.prediction.stored_files <= 30
     assert best.prediction.dead_bytes == 0
 

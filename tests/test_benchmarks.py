@@ -9,14 +9,17 @@ import pytest
 
 from benchmarks.bench import Bench
 from benchmarks.contenders.catalogue import catalogue
+from benchmarks.cost_check import checks, errors
 from benchmarks.lifetimes import KINDS, Lifetime
 from benchmarks.profiles import Profile, profiles
 from benchmarks.race import Race
 from benchmarks.rates import Rate
 from benchmarks.report import write_report
-from benchmarks.store import Store
+from benchmarks.results import Results
+from benchmarks.store import RESULTS, Store
 from benchmarks.stream import Source, Stream
 from benchmarks.truth import Summary, Truth, WrongAnswer
+from tidewheel.indexing.costs import MEASURED_MEDIUM
 from tidewheel.jobs.session import open_session
 
 TINY = Stream(rows=60, record_bytes=60, keys=5, span=4)
@@ -75,3 +78,12 @@ def test_every_profile_names_known_contenders_once() -> None:
         for race in profile.races:
             assert set(race.contenders) <= known.keys()
             assert len(set(race.contenders)) == len(race.contenders)
+
+
+def test_the_cost_model_meets_the_committed_measurements() -> None:
+    """With the constants in use. After new measurements that they miss: `python -m benchmarks adopt`."""
+    found = checks(Results(RESULTS))
+    wrong = errors(found, MEASURED_MEDIUM)
+    assert wrong["written_bytes"] < 0.1
+    assert wrong["stored_files"] < 0.1
+    assert wrong["update_seconds"] < 0.25

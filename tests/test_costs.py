@@ -1,4 +1,4 @@
-"""The cost model: simulation, closed forms, rules of thumb and the measurements they were fitted to."""
+"""The cost model: simulation, closed forms and rules of thumb."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tidewheel.indexing.costs import (
     MEASURED_MEDIUM,
     MediumCosts,
     Method,
-    Prediction,
     measured_updates,
     predict,
 )
@@ -161,31 +160,6 @@ def test_the_average_is_over_whole_periods() -> None:
     assert measured_updates(Layout(LayoutKind.ROUND_ROBIN, 16, 15, 36)) == 144
     assert measured_updates(Layout(LayoutKind.CHRONOLOGICAL, 4, 6, 36)) == 36
     assert measured_updates(Layout(LayoutKind.RANDOMIZED, 4, 6, 36)) == 144
-
-
-@pytest.mark.parametrize(
-    ("strategy", "rows", "columns", "seconds"),
-    [
-        (Strategy.NO_REBUILD, 4, 4, 0.47),
-        (Strategy.EXPIRE_REBUILD, 1, 36, 0.79),
-        (Strategy.EXPIRE_REBUILD, 1, 4, 0.88),
-        (Strategy.REBUILD, 4, 4, 1.39),
-    ],
-)
-def test_the_model_meets_the_updates_it_was_fitted_to(
-    strategy: Strategy, rows: int, columns: int, seconds: float
-) -> None:
-    load = workload(uniform(36))
-    figures = predict(load, round_robin(rows, columns, 36, strategy, **NO_BOUND))
-    assert MEASURED_MEDIUM.times(figures, load).update_seconds == pytest.approx(seconds, rel=0.1)
-
-
-@pytest.mark.parametrize(("files", "seconds"), [(1, 2.3e-3), (16, 4.4e-3), (36, 6.7e-3), (1296, 77e-3)])
-def test_the_model_meets_the_probes_it_was_fitted_to(files: int, seconds: float) -> None:
-    generation = round_robin(1, 1, 36, Strategy.REBUILD)
-    stored = 3_000_000 * 1000.0
-    figures = Prediction(generation, Method.SIMULATED, 1, 1, 0, 0, 1, files, files, stored, 0)
-    assert MEASURED_MEDIUM.times(figures, workload(uniform(36))).probe_seconds == pytest.approx(seconds, rel=0.06)
 
 
 def test_reads_are_paid_with_the_update() -> None:
