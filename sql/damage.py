@@ -15,6 +15,9 @@ from tidewheel.sql.file_index import DataFile
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
 
+# How DuckDB begins what it says of a page that it cannot decode; it does not name the file.
+_OF_FILES = ("Invalid Error: ", "IO Error: ")
+
 
 class FileGone(Damaged):
     """A file that the log names is not there."""
@@ -24,6 +27,8 @@ def explained(error: Exception, snapshot: Snapshot, files: Sequence[DataFile], *
     """The error to raise for one that DuckDB or pyarrow raised. Cost: a look at each file that was to be read."""
     refused = machine_fault(str(error), f"while reading archive {snapshot.definition.name}")
     found = refused or _faulty_file(snapshot, files)
+    if found is None and str(error).startswith(_OF_FILES):
+        found = _undecodable_file(snapshot, files)
     if found is not None:
         return found
     if question and isinstance(error, duckdb.Error) and not isinstance(error, duckdb.IOException):
@@ -64,6 +69,21 @@ def _faulty_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged | Non
         fault = _footer_fault(location.filesystem, info.path)
         if fault:
             return Damaged(f"the file {info.path} cannot be read: {fault}", audit, path=file.path)
+    return None
+
+
+def _undecodable_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged | None:
+    """The first file with a page that cannot be decoded. Cost: reading the files, a row group at a time."""
+    location = snapshot.location
+    for file in files:
+        path = location.child(file.path)
+        try:
+            with location.filesystem.open_input_file(path) as source, pq.ParquetFile(source) as parquet:
+                for group in range(parquet.num_row_groups):
+                    parquet.read_row_group(group, use_threads=False)
+        except (OSError, pa.ArrowException) as error:
+            audit = f"find all that is damaged: tidewheel audit {location.uri}"
+            return Damaged(f"the file {path} cannot be read: {error}", audit, path=file.path)
     return None
 
 
