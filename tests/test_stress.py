@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from tests.support.s3_archive import point_at
 from tests.support.services import object_store, require_jars
 from tests.support.stress import GRACE_S, WRITERS, expected, shared
 from tidewheel.jobs.audit import audit
@@ -77,12 +79,14 @@ def test_many_processes_on_one_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.usefixtures("spark")
-def test_many_processes_on_one_archive_on_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_processes_on_one_archive_on_an_object_store(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     require_jars("s3")
     with object_store(tmp_path) as store:
         for name, value in store.environment.items():
             monkeypatch.setenv(name, value)
+        point_at(spark, store)
         stress(tmp_path, store.url("shared"))
 
 
