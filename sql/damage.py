@@ -57,18 +57,18 @@ def refuse_replaced(snapshot: Snapshot, files: Sequence[DataFile]) -> None:
 
 def _faulty_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged | None:
     location = snapshot.location
-    audit = f"find all that is damaged: tidewheel audit {location.uri}"
     infos = location.filesystem.get_file_info([location.child(one.path) for one in files])
     for file, info in zip(files, infos, strict=True):
         named = f"the file {info.path} of archive {snapshot.definition.name}, version {snapshot.version},"
         if info.type is not fs.FileType.File:
-            return FileGone(f"{named} is gone, but the log says it is there", audit, path=file.path)
+            return FileGone(f"{named} is gone, but the log says it is there", _audit(snapshot), path=file.path)
         if info.size != file.bytes:
-            return Damaged(f"{named} has {info.size} bytes, the log says {file.bytes}", audit, path=file.path)
+            said = f"{named} has {info.size} bytes, the log says {file.bytes}"
+            return Damaged(said, _audit(snapshot), path=file.path)
     for file, info in zip(files, infos, strict=True):
         fault = _footer_fault(location.filesystem, info.path)
         if fault:
-            return Damaged(f"the file {info.path} cannot be read: {fault}", audit, path=file.path)
+            return Damaged(f"the file {info.path} cannot be read: {fault}", _audit(snapshot), path=file.path)
     return None
 
 
@@ -82,9 +82,12 @@ def _undecodable_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged 
                 for group in range(parquet.num_row_groups):
                     parquet.read_row_group(group, use_threads=False)
         except (OSError, pa.ArrowException) as error:
-            audit = f"find all that is damaged: tidewheel audit {location.uri}"
-            return Damaged(f"the file {path} cannot be read: {error}", audit, path=file.path)
+            return Damaged(f"the file {path} cannot be read: {error}", _audit(snapshot), path=file.path)
     return None
+
+
+def _audit(snapshot: Snapshot) -> str:
+    return f"find all that is damaged: tidewheel audit {snapshot.location.uri}"
 
 
 def _footer_fault(filesystem: fs.FileSystem, path: str) -> str:

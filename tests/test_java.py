@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import kill_one_spark
-from tests.support.toml_archives import TomlArchive
+from tests.support.toml_archives import TomlArchive, first_slot_fed
 
 ROOT = Path(__file__).parent.parent
 WAIT_S = 120
@@ -19,13 +19,7 @@ WAIT_S = 120
 
 @pytest.fixture
 def tide(tmp_path: Path, spark: object) -> TomlArchive:
-    """An archive with its first slot."""
-    tide = TomlArchive(tmp_path)
-    tide.write_file(clock="data")
-    tide.write_batches(range(4))
-    tide.open().create()
-    tide.open().update(tide.axis.name(0))
-    return tide
+    return first_slot_fed(tmp_path)
 
 
 def start(tide: TomlArchive, **environment: str) -> subprocess.Popen[str]:

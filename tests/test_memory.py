@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.toml_archives import TomlArchive
+from tests.support.toml_archives import TomlArchive, first_slot_fed
 from tidewheel.indexing.slots import moment
 
 pytestmark = pytest.mark.nightly
@@ -22,13 +22,7 @@ KEY_CHARACTERS = 80_000_000
 
 @pytest.fixture
 def tide(tmp_path: Path, spark: object) -> TomlArchive:
-    """An archive with its first slot."""
-    tide = TomlArchive(tmp_path)
-    tide.write_file(clock="data")
-    tide.write_batches(range(4))
-    tide.open().create()
-    tide.open().update(tide.axis.name(0))
-    return tide
+    return first_slot_fed(tmp_path)
 
 
 def run(line: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:

@@ -119,6 +119,16 @@ class TomlArchive:
         return sorted((r.slot, r.expiration_slot, str(r.key), r.body) for r in oracle.content())  # type: ignore[misc]
 
 
+def first_slot_fed(folder: Path) -> TomlArchive:
+    """An archive with its first slot; the batches of the next three lie ready."""
+    tide = TomlArchive(folder)
+    tide.write_file(clock="data")
+    tide.write_batches(range(4))
+    tide.open().create()
+    tide.open().update(tide.axis.name(0))
+    return tide
+
+
 def records_of(slot: int, edition: int, span: int = SPAN, rows: int = 40) -> list[Record]:
     chance = random.Random(slot * 1000 + edition)
     return [
