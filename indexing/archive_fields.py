@@ -142,7 +142,7 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "layout", "runs_max", whole(1, 100_000),
-        "The number of sorted runs above which a sub-index is rewritten.",
+        "The number of sorted runs of a sub-index above which its young ones are joined.",
         16, default=16,
     ),
     Field(

@@ -8,7 +8,8 @@ interval, what an update of slot k finds in its row and column, older than its o
 
 `rebuild` rewrites row + column − both, `expire_rebuild` the column. That is exact while every row has
 something that expires; where few lifetimes occur, rows without are left alone and it is an upper bound.
-Folding for `runs_max` and `dead_share_max` is approximated by how often a sub-index comes to pass the bound.
+Folding for `runs_max` is played through from one turn of a column to the next; where nothing turns, it is
+approximated, as is folding for `dead_share_max`, by how often a sub-index comes to pass the bound.
 
 The rules of thumb `rebuild_amplification` and `expire_rebuild_amplification` are for uniform lifetimes and
 take a touched sub-index to be of average size. Under round robin it is smaller: what is touched at k has no
@@ -24,6 +25,7 @@ from math import ceil, inf
 
 from tidewheel.indexing.costs import Method, Prediction, require_span
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.folding import fold_count
 from tidewheel.indexing.layouts import Generation, LayoutKind, Strategy
 from tidewheel.indexing.workloads import Workload
 
@@ -62,6 +64,15 @@ def estimate(workload: Workload, generation: Generation) -> Prediction:
 
 
 @dataclass(frozen=True)
+class _Folding:
+    """What the bound on runs costs and leaves, per update."""
+
+    rewritten_bytes: float
+    folds: int
+    mean_runs: float
+
+
+@dataclass(frozen=True)
 class _Sums:
     workload: Workload
     generation: Generation
@@ -94,11 +105,11 @@ class _Sums:
 
     def expire_rebuild(self) -> Prediction:
         """One column turns per update; before that, its sub-indices may have folded several times."""
-        folds = self._folds_per_turn()
-        rewritten = self._column_bytes() + sum(map(self._fold_bytes, range(1, folds + 1)))
+        folding = self._folding()
+        rewritten = self._column_bytes() + folding.rewritten_bytes
         turned = self.rows - 1 if self.columns_mix else 0
-        writes = self._received_columns() + turned + folds * self.rows
-        return self._prediction(rewritten, rewritten, writes, runs=self._runs_between_turns(folds))
+        runs = folding.mean_runs if folding.folds else self._runs_between_turns()
+        return self._prediction(rewritten, rewritten, self._received_columns() + turned, runs=runs)
 
     def no_rebuild(self) -> Prediction:
         """Nothing turns; a sub-index folds when it has collected too many runs or too many dead bytes."""
@@ -134,22 +145,29 @@ class _Sums:
         shares = self.workload.lifetimes
         return self.workload.arriving_bytes * sum(sum(shares[first + step :: step]) for first in firsts)
 
-    def _folds_per_turn(self) -> int:
-        """A sub-index that begins with one run folds at every `runs_max`-th one that is appended."""
-        layout = self.generation.layout
-        appended = (self.columns - 1) * self._received_columns() / self.columns / layout.insertion_classes
-        return int(appended // self.generation.runs_max)
+    def _folding(self) -> _Folding:
+        """What a column's sub-indices go through from one turn to the next; all columns are on this way at once."""
+        rewritten, folds, runs = 0.0, 0, 0.0
+        after_turn = [self._column_bytes() / self.rows] if self.columns_mix else []
+        for row in range(self.rows):
+            oldest_first = list(after_turn)
+            for age in range(1, self.columns):
+                piece = self._piece_bytes(self.columns - age) if age % self.rows == row else 0.0
+                count = fold_count(oldest_first[::-1], self.generation.runs_max, receives=True) if piece else 0
+                folded = [oldest_first.pop() for _ in range(count)]
+                rewritten += sum(folded)
+                folds += bool(folded)
+                oldest_first += [sum(folded) + piece] if piece else []
+                runs += len(oldest_first)
+            runs += len(after_turn)
+        return _Folding(rewritten, folds, runs)
 
-    def _fold_bytes(self, fold: int) -> float:
-        """What a column holds when its sub-indices fold for the n-th time since it turned."""
-        layout = self.generation.layout
-        age = fold * self.generation.runs_max * layout.insertion_classes
-        ahead = max(0, self.columns - age)
-        return self.workload.arriving_bytes * sum(self.tails[ahead :: layout.expiration_classes])
+    def _piece_bytes(self, slots_to_turn: int) -> float:
+        """What a batch brings for the column that turns so many slots after it."""
+        classes = self.generation.layout.expiration_classes
+        return self.workload.arriving_bytes * sum(self.workload.lifetimes[slots_to_turn::classes])
 
-    def _runs_between_turns(self, folds: int) -> float:
-        if folds:
-            return self.rows * self.columns * (self.generation.runs_max + 1) / 2
+    def _runs_between_turns(self) -> float:
         if not self.columns_mix:
             return self._runs_unfolded()
         appended = self._received_columns() * (self.columns - 1) / 2

@@ -8,7 +8,8 @@ For a batch of slots K, moving the watermark from W to W' = max(W, max K):
 3. The strategy adds files to re-cluster: `rebuild` the sub-indices of the batch's rows; `rebuild` and
    `expire_rebuild` those of the columns that turn (the classes of the expiration slots in (W, W']), where there
    is anything to take out or to join.
-4. Bounds add whole sub-indices: more runs than `runs_max`, or a dead share above `dead_share_max`.
+4. Bounds add to that: whole sub-indices with a dead share above `dead_share_max`, and where there would be more
+   runs than `runs_max`, the young ones (`folding`).
 
 Whatever is rewritten meets the batch's rows of the same sub-index in one sorted run. Rows to take out of the
 files read are always the same: exp_slot ≤ W', ins_slot in K. Files whose slots K never reached are not read for
@@ -21,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidewheel.indexing.folding import folded_runs
 from tidewheel.indexing.layouts import Generation, Strategy
 from tidewheel.indexing.receipts import Operation, Tombstone
 from tidewheel.indexing.state import FileFact, SubIndex, TableState
@@ -154,11 +156,13 @@ class _Draft:
         survivors = [file for file in files if not self._drops(file)]
         receives = generation == self.state.definition.current and subindex[1] in batch_rows
         reason = self._whole_reason(generation, subindex, survivors, receives)
-        if not reason:
-            reason = self._bound_reason(generation, survivors, alive, receives)
+        reason = reason or self._dead_reason(generation, survivors, alive)
+        folded = frozenset() if reason else folded_runs(survivors, generation.runs_max, receives)
         for file in survivors:
             if reason:
                 self.rewritten.append(FileChange(file, reason))
+            elif file.run in folded:
+                self.rewritten.append(FileChange(file, f"more runs than runs_max {generation.runs_max}"))
             elif any(file.ins_min <= slot <= file.ins_max for slot in self.replaced):
                 self.rewritten.append(FileChange(file, "may hold replaced records"))
 
@@ -185,11 +189,8 @@ class _Draft:
             return "column turns"
         return ""
 
-    def _bound_reason(self, generation: Generation, survivors: list[FileFact], alive: int, receives: bool) -> str:
-        """Which bound of the sub-index would be passed, or an empty text."""
-        runs = len({file.run for file in survivors}) + (1 if receives else 0)
-        if runs > generation.runs_max:
-            return f"{runs} runs, above runs_max {generation.runs_max}"
+    def _dead_reason(self, generation: Generation, survivors: list[FileFact], alive: int) -> str:
+        """Whether too much of the sub-index would be dead, or an empty text."""
         if not self._partly_expired(survivors):
             return ""
         rows = sum(file.rows for file in survivors)

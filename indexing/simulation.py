@@ -5,8 +5,9 @@ expiration slot and how many dead bytes it still carries. One update of slot k, 
 
 1. In column class(k), what expires at k turns from live to dead; a run without live bytes is dropped unread.
 2. `rebuild` re-clusters row class(k), `rebuild` and `expire_rebuild` the column where a run carries
-   dead bytes or there are several runs; every strategy re-clusters a sub-index that passes a bound.
-3. A re-clustered sub-index becomes one run, joined with its piece of the batch; any other piece is a new run.
+   dead bytes or there are several runs; every strategy re-clusters a sub-index with too many dead bytes,
+   and the young runs of one with too many (`folding`).
+3. What is re-clustered becomes one run, joined with its piece of the batch; any other piece is a new run.
 
 The cost model drives this until it is steady; the forecast starts it from what is stored.
 """
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
+from tidewheel.indexing.folding import fold_count
 from tidewheel.indexing.layouts import Generation, Strategy
 
 ClassPair = tuple[int, int]  # row g, column e
@@ -60,6 +62,10 @@ class Run:
     cells: dict[int, float]
     live_bytes: float
     dead_bytes: float = 0.0
+
+    @property
+    def stored_bytes(self) -> float:
+        return self.live_bytes + self.dead_bytes
 
     @staticmethod
     def of(cells: Cells) -> Run:
@@ -161,13 +167,15 @@ class Simulation:
     def _settle(self, subindex: ClassPair, receives: bool, turns: bool, piece: Cells | None, tally: _Tally) -> None:
         """Re-cluster the sub-index or append to it, and drop it from the books when it is empty."""
         runs = self._runs.get(subindex, [])
-        if runs and self._reclusters(runs, receives, turns):
+        kept = len(runs) - self._reclustered(runs, receives, turns)
+        if kept < len(runs):
+            going = runs[kept:]
             tally.touched.add(subindex)
             tally.rewritten_subindices += 1
-            tally.rewritten_bytes += sum(run.live_bytes for run in runs)
-            tally.read_bytes += sum(run.live_bytes + run.dead_bytes for run in runs)
-            runs = [Run.joined([*(run.cells for run in runs), piece or {}])]
-            tally.written_files += self._files(runs[0])
+            tally.rewritten_bytes += sum(run.live_bytes for run in going)
+            tally.read_bytes += sum(run.stored_bytes for run in going)
+            runs = [*runs[:kept], Run.joined([*(run.cells for run in going), piece or {}])]
+            tally.written_files += self._files(runs[-1])
         elif piece:
             runs = [*runs, Run.of(piece)]
             tally.written_files += self._files(runs[-1])
@@ -178,18 +186,19 @@ class Simulation:
         else:
             self._runs.pop(subindex, None)
 
-    def _reclusters(self, runs: list[Run], receives: bool, turns: bool) -> bool:
+    def _reclustered(self, runs: list[Run], receives: bool, turns: bool) -> int:
+        """How many of the runs, counted from the youngest, become one."""
         generation = self.generation
         partly_dead = any(run.dead_bytes for run in runs)
         if generation.strategy is Strategy.REBUILD and receives:
-            return True
+            return len(runs)
         if generation.strategy is not Strategy.NO_REBUILD and turns and (partly_dead or len(runs) > 1):
-            return True
-        if len(runs) + receives > generation.runs_max:
-            return True
+            return len(runs)
         dead_bytes = sum(run.dead_bytes for run in runs)
-        stored_bytes = dead_bytes + sum(run.live_bytes for run in runs)
-        return partly_dead and dead_bytes > generation.dead_share_max * stored_bytes
+        stored_bytes = sum(run.stored_bytes for run in runs)
+        if partly_dead and dead_bytes > generation.dead_share_max * stored_bytes:
+            return len(runs)
+        return fold_count([run.stored_bytes for run in reversed(runs)], generation.runs_max, receives)
 
     def _column_of(self, slot: int) -> int:
         if slot not in self._columns:
@@ -197,7 +206,7 @@ class Simulation:
         return self._columns[slot]
 
     def _files(self, run: Run) -> int:
-        return ceil((run.live_bytes + run.dead_bytes) / self.generation.target_file_bytes)
+        return ceil(run.stored_bytes / self.generation.target_file_bytes)
 
     def _figures(self, subindices: Iterable[ClassPair]) -> StoredFigures:
         runs = [run for subindex in subindices for run in self._runs.get(subindex, ())]

@@ -1,7 +1,8 @@
 """Carry out a plan up to, and not including, its commit: read, filter, re-cluster, write, check.
 
-What was written is checked before it may be committed: in every sub-index that the plan rewrote whole, the cells
-that went in (by the ledger, less what the plan takes out, plus the batch) must be the cells that came out.
+What was written is checked before it may be committed: the cells that went in (by the ledger, less what the plan
+takes out, plus the batch) must be the cells that came out. In a sub-index of which some files stay, that can be told
+where these hold other insertion slots.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from tidewheel.storage.snapshot import Snapshot
 LOG = logging.getLogger(__name__)
 ROW_BYTES_ASSUMED = 200
 TASKS_END_S = 30
+EVERY_SLOT = range(-(1 << 62), 1 << 62)
 
 
 @dataclass(frozen=True)
@@ -198,25 +200,46 @@ def check_conserved(
     written: Written,
     forgotten: Mapping[tuple[int, int], Cell] = MappingProxyType({}),
 ) -> None:
-    """Refuse to commit files that lost, doubled or changed a row of a sub-index rewritten whole."""
-    going = {change.file.path for change in (*plan.dropped, *plan.rewritten)}
-    rewritten = {change.file.subindex for change in plan.rewritten}
-    whole = {at for at in rewritten if all(f.path in going for f in state.files if f.subindex == at)}
-    expected: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: {} for at in whole}
+    """Refuse to commit files that lost, doubled or changed a row, wherever the ledger tells what was in those read."""
+    told = _slots_told(state, plan)
+    expected: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: {} for at in told}
     for slot, record in state.ledger.records.items():
         if slot in plan.slots:
             continue
         layout = state.definition.generation(record.generation).layout
         for expiration, cell in record.cells.items():
             at = (record.generation, layout.row_of(slot), layout.column_of(expiration))
-            if at in whole and (plan.watermark is None or expiration > plan.watermark):
+            if slot in told.get(at, ()) and (plan.watermark is None or expiration > plan.watermark):
                 left = cell.minus(forgotten.get((slot, expiration), Cell(0, 0)))
                 if left.rows:
                     expected[at][(slot, expiration)] = left
-    for at in whole:
+    for at in told:
         found = {c: v for c, v in written.cells.get(at, {}).items() if c[0] not in plan.slots}
         if found != expected[at]:
             raise _not_conserved(state, f"sub-index {at}", found, expected[at])
+
+
+def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
+    """By sub-index with files rewritten: the insertion slots whose records all were in files that go.
+
+    All slots if no file stays; else those of the files rewritten, unless a file that stays has one of them, too.
+    """
+    going = {change.file.path for change in (*plan.dropped, *plan.rewritten)}
+    rewritten: dict[SubIndex, list[FileFact]] = {change.file.subindex: [] for change in plan.rewritten}
+    staying: dict[SubIndex, list[FileFact]] = {at: [] for at in rewritten}
+    for change in plan.rewritten:
+        rewritten[change.file.subindex].append(change.file)
+    for file in state.files:
+        if file.subindex in staying and file.path not in going:
+            staying[file.subindex].append(file)
+    told = {}
+    for at, files in rewritten.items():
+        first, last = min(file.ins_min for file in files), max(file.ins_max for file in files)
+        if not staying[at]:
+            told[at] = EVERY_SLOT
+        elif not any(file.ins_min <= last and first <= file.ins_max for file in staying[at]):
+            told[at] = range(first, last + 1)
+    return told
 
 
 def check_all_conserved(state: TableState, written: Written) -> None:
