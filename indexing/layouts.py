@@ -24,8 +24,9 @@ from tidewheel.indexing.errors import InvalidInput
 MEBIBYTE = 1024 * 1024
 # Files have small row groups, sorted by key: a probe reads one of them, not megabytes around it.
 GROUP_ROWS = 10_000
-# Of wide records even fewer: a probe decompresses the pages of every row group that has its key.
-GROUP_BYTES = 2 * MEBIBYTE
+# Of wide records even fewer: a probe decompresses the pages of every row group that has its key. With still smaller
+# ones it would spend more on looking through the list of them.
+GROUP_BYTES = MEBIBYTE
 
 
 class LayoutKind(StrEnum):

@@ -82,6 +82,7 @@ def write_frame(
     `sizes` are the bytes that each sub-index is expected to get, as far as known: they balance the tasks.
     """
     order = ["layout", "g", "e", *map(quoted, definition.key), "valid_until"]
+    group_rows = min(GROUP_ROWS, GROUP_BYTES * rows_per_file // target_bytes + 1)
     options = {
         "compression": "zstd",
         "parquet.block.row.count.limit": str(GROUP_ROWS),
@@ -89,7 +90,7 @@ def write_frame(
         "parquet.dictionary.page.size": str(DICTIONARY_BYTES),
         "parquet.enable.dictionary#row_hash": "false",  # no two are equal
         f"parquet.bloom.filter.enabled#{definition.key[0]}": "true",
-        f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(GROUP_ROWS),
+        f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(group_rows),
         "maxRecordsPerFile": str(rows_per_file),
     }
     spread = _spread(frame, order[:-1], sizes, target_bytes).sortWithinPartitions(*order)
