@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from benchmarks.measures import MEGABYTE
 from benchmarks.results import Results
 from benchmarks.store import write_json
 from benchmarks.summary import Summary
-from tidewheel.indexing.costs import MEASURED_MEDIUM, MediumCosts, Prediction, group_bytes, predict
+from tidewheel.indexing.costs import MEASURED_MEDIUM, MediumCosts, Prediction, ProbeWork, predict
 from tidewheel.indexing.workloads import Workload
 
 # Probes and scans for each update.
@@ -46,9 +46,7 @@ class Check:
 
     @property
     def probe_features(self) -> tuple[float, ...]:
-        runs = self.measured.files
-        decoded = min(self.measured.stored_mb * MEGABYTE / runs, group_bytes(self.workload.row_bytes))
-        return (1.0, runs, runs * decoded / MEGABYTE)
+        return (1.0, *astuple(ProbeWork.of(self.predicted, self.workload)))
 
     @property
     def scan_features(self) -> tuple[float, ...]:
@@ -90,7 +88,8 @@ def workload_of(results: Results, race: str) -> Workload | None:
         return None
     rows = lives["rows_per_slot"]
     whole = sum(lives["shares"])  # not quite 1: results are kept to six digits
-    return Workload(rows, rows * float(np.median(sizes)), tuple(share / whole for share in lives["shares"]))
+    load = Workload(rows, rows * float(np.median(sizes)), tuple(share / whole for share in lives["shares"]))
+    return replace(load, probe_rows=load.keys / stream["keys"])
 
 
 def _check(results: Results, race: str, contender: Ours, workload: Workload, measured: Summary) -> Check:
@@ -127,7 +126,8 @@ def fitted(found: Sequence[Check], base: MediumCosts = MEASURED_MEDIUM) -> Mediu
         read_megabyte_seconds=update[4],
         probe_seconds=probe[0],
         probed_file_seconds=probe[1],
-        decoded_megabyte_seconds=probe[2],
+        searched_group_seconds=probe[2],
+        decoded_megabyte_seconds=probe[3],
         scanned_megabyte_seconds=scan[0],
         scanned_file_seconds=scan[1],
     )

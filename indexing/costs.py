@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from math import ceil
+from math import ceil, exp
 
 from tidewheel.indexing import medium
 from tidewheel.indexing.balance import period_slots
@@ -85,6 +85,7 @@ class MediumCosts:
     sorted_row_seconds: float = medium.SORTED_ROW_SECONDS
     probe_seconds: float = medium.PROBE_SECONDS
     probed_file_seconds: float = medium.PROBED_FILE_SECONDS
+    searched_group_seconds: float = medium.SEARCHED_GROUP_SECONDS
     decoded_megabyte_seconds: float = medium.DECODED_MEGABYTE_SECONDS
     scanned_megabyte_seconds: float = medium.SCANNED_MEGABYTE_SECONDS
     scanned_file_seconds: float = medium.SCANNED_FILE_SECONDS
@@ -92,7 +93,7 @@ class MediumCosts:
     def times(self, prediction: Prediction, workload: Workload) -> Times:
         """The modelled times of predicted figures. Cost: constant."""
         update = self._update_seconds(prediction, workload.row_bytes)
-        probe = self._probe_seconds(prediction, workload.row_bytes)
+        probe = self._probe_seconds(ProbeWork.of(prediction, workload))
         stored_megabytes = (prediction.live_bytes + prediction.dead_bytes) / MEGABYTE
         scan = stored_megabytes * self.scanned_megabyte_seconds + prediction.stored_files * self.scanned_file_seconds
         total = update + workload.probes * probe + workload.scans * scan
@@ -108,12 +109,33 @@ class MediumCosts:
             + prediction.read_bytes / MEGABYTE * self.read_megabyte_seconds
         )
 
-    def _probe_seconds(self, prediction: Prediction, row_bytes: float) -> float:
-        """Each run costs opening one file and decoding one row group of it, which may be the whole run."""
-        run_bytes = (prediction.live_bytes + prediction.dead_bytes) / prediction.stored_runs
-        decoded_megabytes = min(run_bytes, group_bytes(row_bytes)) / MEGABYTE
-        run_seconds = self.probed_file_seconds + decoded_megabytes * self.decoded_megabyte_seconds
-        return self.probe_seconds + prediction.probe_files * run_seconds
+    def _probe_seconds(self, work: ProbeWork) -> float:
+        return (
+            self.probe_seconds
+            + work.files * self.probed_file_seconds
+            + work.searched_groups * self.searched_group_seconds
+            + work.decoded_megabytes * self.decoded_megabyte_seconds
+        )
+
+
+@dataclass(frozen=True)
+class ProbeWork:
+    """What one probe does: files opened, their row groups looked through, and what is decoded of those that match."""
+
+    files: float
+    searched_groups: float
+    decoded_megabytes: float
+
+    @staticmethod
+    def of(prediction: Prediction, workload: Workload) -> ProbeWork:
+        """One file of each run. A run has the key, and then a row group with it, as chance spreads its records."""
+        runs = prediction.probe_files
+        run_bytes = (prediction.live_bytes + prediction.dead_bytes) / runs
+        group = group_bytes(workload.row_bytes)
+        searched = ceil(min(run_bytes, prediction.generation.target_file_bytes) / group)
+        answer_rows = run_bytes / workload.row_bytes / workload.keys
+        answer_bytes = (1 - exp(-answer_rows)) * group + answer_rows * workload.row_bytes
+        return ProbeWork(runs, runs * searched, runs * min(run_bytes, answer_bytes) / MEGABYTE)
 
 
 def group_bytes(row_bytes: float) -> float:

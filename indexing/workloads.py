@@ -16,7 +16,7 @@ Lifetimes = tuple[float, ...]  # the share of records that live d slots, at posi
 
 @dataclass(frozen=True)
 class Workload:
-    """Rows and bytes per interval with their lifetimes, and reads per update.
+    """Rows and bytes per interval with their lifetimes, reads per update, and how many records a probe answers.
 
     >>> Workload(arriving_rows=100, arriving_bytes=1e5, lifetimes=uniform(4)).live_bytes
     250000.0
@@ -27,6 +27,7 @@ class Workload:
     lifetimes: Lifetimes
     probes: float = 0.0
     scans: float = 0.0
+    probe_rows: float = 1.0
 
     def __post_init__(self) -> None:
         if min(self.lifetimes, default=-1) < 0 or not isclose(sum(self.lifetimes), 1, rel_tol=1e-6):
@@ -41,6 +42,10 @@ class Workload:
                 f"{self.arriving_rows:g} rows and {self.arriving_bytes:g} bytes per interval, "
                 f"{self.probes:g} probes and {self.scans:g} scans per update are not a workload",
                 "give rows and bytes above zero, and reads of zero or more",
+            )
+        if self.probe_rows <= 0:
+            raise InvalidInput(
+                f"a probe that answers {self.probe_rows:g} records is not possible", "give a mean above zero"
             )
 
     @property
@@ -61,6 +66,11 @@ class Workload:
     def live_bytes(self) -> float:
         """What is live after an update: batch k−j still holds what lives longer than j slots."""
         return self.arriving_bytes * sum(d * share for d, share in enumerate(self.lifetimes))
+
+    @property
+    def keys(self) -> float:
+        """Distinct keys among the live records, if all have equally many."""
+        return max(1.0, self.live_bytes / self.row_bytes / self.probe_rows)
 
     def batch(self, slot: int) -> dict[int, float]:
         """The bytes of a slot's batch by expiration slot."""

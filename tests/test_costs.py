@@ -24,8 +24,8 @@ NO_BOUND = {"dead_share_max": 1.0, "runs_max": 10_000}
 SHAPES = [(1, 1), (1, 4), (4, 1), (2, 2), (4, 4), (2, 8), (8, 2), (3, 5)]
 
 
-def workload(lifetimes: Lifetimes, probes: float = 0, scans: float = 0) -> Workload:
-    return Workload(ROWS, BYTES, lifetimes, probes, scans)
+def workload(lifetimes: Lifetimes, probes: float = 0, scans: float = 0, probe_rows: float = 1) -> Workload:
+    return Workload(ROWS, BYTES, lifetimes, probes, scans, probe_rows)
 
 
 def round_robin(rows: int, columns: int, span: int, strategy: Strategy, **bounds: float) -> Generation:
@@ -167,6 +167,19 @@ def test_reads_are_paid_with_the_update() -> None:
     times = MediumCosts(update_seconds=1).times(predict(load, round_robin(2, 2, 8, Strategy.REBUILD)), load)
     reads = 3 * times.probe_seconds + 2 * times.scan_seconds
     assert times.workload_seconds == pytest.approx(times.update_seconds + reads)
+
+
+def test_larger_answers_cost_more_to_probe_the_more_runs_they_lie_in() -> None:
+    few, many = (round_robin(1, columns, 36, Strategy.EXPIRE_REBUILD) for columns in (4, 12))
+
+    def seconds(generation: Generation, rows: float) -> float:
+        load = workload(uniform(36), probe_rows=rows)
+        medium = MediumCosts(probed_file_seconds=1e-4, decoded_megabyte_seconds=1e-3)
+        return medium.times(predict(load, generation), load).probe_seconds
+
+    growth_few = seconds(few, 1000) - seconds(few, 1)
+    growth_many = seconds(many, 1000) - seconds(many, 1)
+    assert 0 < growth_few < growth_many
 
 
 def test_lifetimes_beyond_the_span_are_refused() -> None:

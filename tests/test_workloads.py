@@ -61,6 +61,13 @@ def test_impossible_numbers_are_refused(numbers: tuple[float, float, float, floa
         Workload(rows, size, uniform(3), probes, scans)
 
 
+def test_a_probe_answers_some_records_of_those_alive() -> None:
+    assert Workload(100, 1e5, uniform(4), probe_rows=25).keys == 10
+    assert Workload(100, 1e5, uniform(4), probe_rows=1e6).keys == 1
+    with pytest.raises(InvalidInput, match="answers 0 records"):
+        Workload(100, 1e5, uniform(4), probe_rows=0)
+
+
 def test_impossible_shapes_are_refused() -> None:
     for shape in (uniform, constant, heavy_tailed):
         with pytest.raises(InvalidInput, match="0 slots"):

@@ -249,12 +249,23 @@ class Archive:
         return forecast(cells_with_bytes(state), state.watermark, updates, assume_last)
 
     def advise(
-        self, *, last: int = 36, probes: float = 0, scans: float = 0, constraints: Constraints | None = None
+        self,
+        *,
+        last: int = 36,
+        probes: float = 0,
+        scans: float = 0,
+        probe_rows: float = 1,
+        constraints: Constraints | None = None,
     ) -> Advice:
-        """The layouts that suit what arrived in the last slots, cheapest first."""
+        """The layouts that suit what arrived in the last slots, for so many reads an update, cheapest first.
+
+        `probe_rows`: how many records a probe answers.
+        """
         from tidewheel.storage.ledger_store import state_of
 
-        return advise(workload_of(state_of(self.snapshot()), last, probes, scans), constraints or Constraints())
+        received = workload_of(state_of(self.snapshot()), last)
+        workload = replace(received, probes=probes, scans=scans, probe_rows=probe_rows)
+        return advise(workload, constraints or Constraints())
 
     # What the others are made of.
 

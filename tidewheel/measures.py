@@ -28,7 +28,7 @@ def cells_with_bytes(state: TableState) -> Stored:
     return stored
 
 
-def workload_of(state: TableState, last: int, probes: float, scans: float) -> Workload:
+def workload_of(state: TableState, last: int) -> Workload:
     """A workload like the mean of the last slots; of a lifetime, over the slots that can still show it."""
     watermark = state.watermark
     recent = [] if watermark is None else [s for s in state.ledger.records if watermark - last < s <= watermark]
@@ -43,7 +43,7 @@ def workload_of(state: TableState, last: int, probes: float, scans: float) -> Wo
     lifetimes = tuple(rows.get(lifetime, 0.0) / total for lifetime in range(max(rows) + 1))
     stored_rows = sum(file.rows for file in state.files)
     row_bytes = sum(file.bytes for file in state.files) / stored_rows
-    return Workload(total, total * row_bytes, lifetimes, probes, scans)
+    return Workload(total, total * row_bytes, lifetimes)
 
 
 def _row_bytes(state: TableState) -> dict[SubIndex, float]:

@@ -84,7 +84,7 @@ def _others() -> Iterable[Contender]:
     for columns in (36, 72):
         yield ours(Strategy.EXPIRE_REBUILD, 1, columns)
         yield ours(Strategy.EXPIRE_REBUILD, 1, columns, bounded=False)
-    for runs_max in (4, 8, 32):
+    for runs_max in (4, 5, 7, 8, 32):
         yield ours(Strategy.EXPIRE_REBUILD, 1, 36, runs_max=runs_max)
     yield ours(Strategy.NO_REBUILD, 4, 4, bounded=False)
     yield ours(Strategy.NO_REBUILD, 1, 4)

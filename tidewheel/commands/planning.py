@@ -35,6 +35,9 @@ LIFETIMES = ("uniform", "constant", "bimodal", "heavy")
 )
 @click.option("--last", default=36, show_default=True, metavar="N", help="Of an archive: how many slots to learn from.")
 @click.option("--probes", type=float, default=100, show_default=True, metavar="N", help="Probes between two updates.")
+@click.option(
+    "--probe-rows", type=float, default=1, show_default=True, metavar="N", help="How many records a probe answers."
+)
 @click.option("--scans", type=float, default=0, show_default=True, metavar="N", help="Scans between two updates.")
 @click.option("--probe-ms-max", type=float, metavar="MS", help="A probe may take no longer.")
 @click.option("--files-max", type=float, metavar="N", help="The archive may have no more files.")
@@ -49,6 +52,7 @@ def advise(
     long_share: float,
     last: int,
     probes: float,
+    probe_rows: float,
     scans: float,
     probe_ms_max: float | None,
     files_max: float | None,
@@ -60,14 +64,16 @@ def advise(
     Examples:
       tidewheel advise --rows-per-interval 14000 --row-bytes 1000 --span 36 --probes 200
       tidewheel advise --rows-per-interval 1e6 --span 288 --lifetimes heavy --dead-share-max 0
-      tidewheel advise netflow --probes 1000
+      tidewheel advise netflow --probes 1000 --probe-rows 50
     """  # fmt: skip
     from tidewheel.indexing.advisor import Constraints
 
     limits = Constraints(None if probe_ms_max is None else probe_ms_max / 1000, files_max, dead_share_max)
     if archive is not None:
         with opened(output, archive, "simulating") as opened_archive:
-            advice = opened_archive.advise(last=last, probes=probes, scans=scans, constraints=limits)
+            advice = opened_archive.advise(
+                last=last, probes=probes, scans=scans, probe_rows=probe_rows, constraints=limits
+            )
     else:
         if rows is None or span is None:
             raise InvalidInput(
@@ -75,7 +81,8 @@ def advise(
                 "give --rows-per-interval and --span, or an archive to learn from",
             )
         with output.working("simulating"):
-            advice = _advice(rows, row_bytes, _lifetimes(lifetimes, span, long_share), (probes, scans), limits)
+            reads = (probes, scans, probe_rows)
+            advice = _advice(rows, row_bytes, _lifetimes(lifetimes, span, long_share), reads, limits)
     _show_advice(output, advice)
 
 
@@ -117,13 +124,12 @@ def forecast(output: Output, archive: str, updates: int, assume_last: int) -> No
 
 
 def _advice(
-    rows: float, row_bytes: float, lifetimes: Lifetimes, reads: tuple[float, float], limits: Constraints
+    rows: float, row_bytes: float, lifetimes: Lifetimes, reads: tuple[float, float, float], limits: Constraints
 ) -> Advice:
     from tidewheel.indexing.advisor import advise
     from tidewheel.indexing.workloads import Workload
 
-    probes, scans = reads
-    return advise(Workload(rows, rows * row_bytes, lifetimes, probes, scans), limits)
+    return advise(Workload(rows, rows * row_bytes, lifetimes, *reads), limits)
 
 
 def _lifetimes(kind: str, span: int, long_share: float) -> Lifetimes:
