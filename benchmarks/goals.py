@@ -124,11 +124,11 @@ def _against_plain_append(results: Results) -> Iterator[Ratio]:
 
 def _layouts(results: Results) -> Iterator[Ratio]:
     """Against the wave index at the same n, and against the chronological layout; over one whole period."""
-    small = results.race("small")
-    doubly = small.get("rr_rebuild_4x4")
+    race, largest = results.largest()
+    doubly = largest.get("rr_rebuild_4x4")
     for wave in ("R_ins_16", "R_exp_16"):
-        value = small[wave].update_seconds / doubly.update_seconds if doubly and wave in small else None
-        how = f"race small: {wave} / rr_rebuild_4x4, mean update" if value else "not measured"
+        value = largest[wave].update_seconds / doubly.update_seconds if doubly and wave in largest else None
+        how = f"race {race}: {wave} / rr_rebuild_4x4, mean update" if value else "not measured"
         yield at_least(f"update: doubly partitioned vs {wave}, both rebuilt", value, 2, how)
     found = results.race("balance")
     shapes = [one for one in ("2x2", "3x3", "4x4") if {f"rr_rebuild_{one}", f"chr_rebuild_{one}"} <= found.keys()]

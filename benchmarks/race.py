@@ -120,6 +120,8 @@ class Run:
         first = self.course.span + self.contender.settle
         for number in range(self.race.updates):
             self.say(f"update {number + 1}/{self.race.updates}")
+            if number % self.race.reads_every == 0:
+                gc.collect()  # what reads left behind is not to be collected within an update
             sample = self._update(first + number)
             if number % self.race.reads_every == 0:
                 sample |= self._reads(first + number)
@@ -129,7 +131,6 @@ class Run:
             yield sample
 
     def _update(self, slot: int) -> dict[str, Any]:
-        gc.collect()
         before = sizes_below(self.course.folder)
         written_before = self.contender.written_bytes()
         with self.spark_work as work, JavaTime() as java:
