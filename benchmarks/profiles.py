@@ -83,7 +83,7 @@ def _quick() -> Profile:
             Race("few_rows", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=12, reads_every=4),
             Race("long", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=48, reads_every=12),
         ),
-        cold_commands=1,
+        cold_commands=0,
     )
 
 
