@@ -35,6 +35,7 @@ class Bench:
     def run(self, races: Set[str] = frozenset(), contenders: Set[str] = frozenset()) -> int:
         """Run the races and contenders named, or all; how many failed."""
         failed = 0
+        self.store.keep({race.name: race.contenders for race in self.profile.races})
         for race in self.profile.races:
             for name in race.contenders:
                 self._done += 1

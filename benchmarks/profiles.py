@@ -139,7 +139,7 @@ def _all_layouts() -> Iterable[str]:
 
 def _few_rows(updates: int) -> Iterable[Race]:
     """The fixed part of an update, and an archive that lives long."""
-    yield Race("few_rows", FEW_ROWS, ("rr_expire_rebuild_1x4", "rr_no_rebuild_4x4", "delta_append"), updates=20)
+    yield Race("few_rows", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=20)
     yield Race("long", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=updates, reads_every=20)
 
 

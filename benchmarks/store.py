@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -37,6 +37,13 @@ class Store:
         entry["stream"] = stream
         entry["contenders"][contender] = {**result, "measured_at": now()}
         self.save()
+
+    def keep(self, contenders: Mapping[str, Sequence[str]]) -> None:
+        """Drop what is of no race of the profile, or was once: a page must not compare across runs."""
+        races = {name: race for name, race in self.values["races"].items() if name in contenders}
+        for name, race in races.items():
+            race["contenders"] = {one: race["contenders"][one] for one in contenders[name] if one in race["contenders"]}
+        self.values["races"] = races
 
     def has_experiment(self, name: str, fingerprint: str) -> bool:
         return self.experiment(name).get("fingerprint") == fingerprint

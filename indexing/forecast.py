@@ -8,7 +8,7 @@ sub-index, which are inferred from the cells, as follows.
     rebuild         one run per sub-index
     expire_rebuild  one run for what was there when its column last turned, one for each batch since
     no_rebuild      one run for each batch
-                    and never more than `runs_max`: beyond it, the oldest have been joined
+                    and never more than `runs_max`: beyond it, the young ones have been joined (`folding`)
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.folding import fold_count
 from tidewheel.indexing.layouts import Generation, Layout, Strategy
-from tidewheel.indexing.simulation import ClassPair, Simulation
+from tidewheel.indexing.simulation import ClassPair, Run, Simulation
 
 Cell = tuple[int, int]  # insertion slot, expiration slot
 Size = tuple[int, int]  # rows, bytes
@@ -202,7 +203,7 @@ def _simulation_of(generation: Generation, cells: Cells, watermark: int) -> Simu
         own[expiration_slot] = own.get(expiration_slot, 0.0) + size
     simulation = Simulation(generation)
     for subindex, runs in batches.items():
-        for run_cells in _at_most(generation.runs_max, runs):
+        for run_cells in _folded(generation.runs_max, runs):
             simulation.store(subindex, run_cells)
     return simulation
 
@@ -224,14 +225,11 @@ def _run_of(strategy: Strategy, insertion_slot: int, turned: int) -> int:
     return 0
 
 
-def _at_most(runs_max: int, runs: Mapping[int, dict[int, float]]) -> list[dict[int, float]]:
-    """The runs, oldest first, the oldest joined into one where there are too many."""
-    ordered = [runs[name] for name in sorted(runs)]
-    surplus = len(ordered) - runs_max
-    if surplus <= 0:
-        return ordered
-    joined: dict[int, float] = defaultdict(float)
-    for cells in ordered[: surplus + 1]:
-        for expiration_slot, size in cells.items():
-            joined[expiration_slot] += size
-    return [joined, *ordered[surplus + 1 :]]
+def _folded(runs_max: int, runs: Mapping[int, dict[int, float]]) -> list[dict[int, float]]:
+    """The runs, oldest first, joined as if they had come one by one; what is alive stands for what was then."""
+    found: list[dict[int, float]] = []
+    for name in sorted(runs):
+        youngest_first = [sum(cells.values()) for cells in reversed(found)]
+        kept = len(found) - fold_count(youngest_first, runs_max, receives=True)
+        found = [*found[:kept], Run.joined([*found[kept:], runs[name]]).cells]
+    return found

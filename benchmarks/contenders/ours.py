@@ -47,7 +47,8 @@ class Ours(FileContender):
         self.kind, self.strategy = kind, strategy
         self.classes = (insertion_classes, expiration_classes)
         self.bounds = {"dead_share_max": dead_share_max, "runs_max": runs_max}
-        appends = strategy is Strategy.NO_REBUILD or expiration_classes > insertion_classes * 12
+        by_slot = strategy is Strategy.EXPIRE_REBUILD and expiration_classes > 12 * insertion_classes
+        appends = strategy is Strategy.NO_REBUILD or by_slot
         # What appends builds up runs for a whole span; what turns a column per update is steady after all have turned.
         self.load_each = 1 if appends else 0
         self.settle = 2 if appends or strategy is Strategy.REBUILD else expiration_classes
