@@ -54,8 +54,10 @@ def fold_count(youngest_first: Sequence[float], runs_max: int, receives: bool) -
 
 
 def _youngest_first(files: Sequence[FileFact]) -> list[_Run]:
-    names = dict.fromkeys(file.run for file in files)
-    runs = [_run(name, [file for file in files if file.run == name]) for name in names]
+    by_run: dict[str, list[FileFact]] = {}
+    for file in files:
+        by_run.setdefault(file.run, []).append(file)
+    runs = [_run(name, own) for name, own in by_run.items()]
     return sorted(runs, key=lambda run: (run.ins_max, run.ins_min, run.name), reverse=True)
 
 

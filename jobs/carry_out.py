@@ -224,20 +224,17 @@ def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
 
     All slots if no file stays; else those of the files rewritten, unless a file that stays has one of them, too.
     """
-    going = {change.file.path for change in (*plan.dropped, *plan.rewritten)}
-    rewritten: dict[SubIndex, list[FileFact]] = {change.file.subindex: [] for change in plan.rewritten}
-    staying: dict[SubIndex, list[FileFact]] = {at: [] for at in rewritten}
-    for change in plan.rewritten:
-        rewritten[change.file.subindex].append(change.file)
-    for file in state.files:
-        if file.subindex in staying and file.path not in going:
-            staying[file.subindex].append(file)
+    rewritten = {change.file.path for change in plan.rewritten}
+    going = rewritten | {change.file.path for change in plan.dropped}
+    groups = state.by_subindex()
     told = {}
-    for at, files in rewritten.items():
-        first, last = min(file.ins_min for file in files), max(file.ins_max for file in files)
-        if not staying[at]:
+    for at in {change.file.subindex for change in plan.rewritten}:
+        read = [file for file in groups[at] if file.path in rewritten]
+        staying = [file for file in groups[at] if file.path not in going]
+        first, last = min(file.ins_min for file in read), max(file.ins_max for file in read)
+        if not staying:
             told[at] = EVERY_SLOT
-        elif not any(file.ins_min <= last and first <= file.ins_max for file in staying[at]):
+        elif not any(file.ins_min <= last and first <= file.ins_max for file in staying):
             told[at] = range(first, last + 1)
     return told
 
