@@ -223,6 +223,7 @@ def medium_text(values: dict[str, Any], machine: dict[str, Any]) -> str:
 Fitted to {values["fitted_to"]}, on {machine["cores"]} cores of {machine["processor"]}, local disk.
 """
 
+CORES = {machine["cores"]}
 {constants}
 '''
 

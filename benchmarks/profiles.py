@@ -79,7 +79,7 @@ def _quick() -> Profile:
     return Profile(
         "quick",
         (
-            Race("small", SMALL, contenders, updates=6, reads_every=2),
+            Race("small", SMALL, contenders, updates=6, reads_every=3),
             Race("few_rows", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=12, reads_every=4),
             Race("long", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=48, reads_every=12),
         ),
@@ -92,7 +92,8 @@ def _standard() -> Profile:
         "standard",
         (
             Race("small", SMALL, _once(*_YARDSTICKS, *_BEST_OF_OURS, *_sweep(), *_RIVALS), reads_every=3, scans=2),
-            Race("large", LARGE, (*_YARDSTICKS, *_BEST_OF_OURS, *_LARGE_RIVALS), updates=4, scans=2),
+            Race("large", LARGE, (*_YARDSTICKS, *_BEST_OF_OURS, *_LARGE_RIVALS), updates=4, scans=3),
+            _folds(),
             _balance((4,)),
             *_few_rows(updates=2_000),
             *_growth((1, 8)),
@@ -129,6 +130,11 @@ def _balance(sides: Iterable[int]) -> Race:
     return Race("balance", SMALL, pairs, updates=36, reads_every=12, probes=2, scans=1, cold_probes=0)
 
 
+def _folds() -> Race:
+    """What appends folds now and then; four updates may fall between two folds, so a whole span is measured, too."""
+    return Race("folds", LARGE, ("rr_no_rebuild_4x4",), updates=36, reads_every=18, scans=1, cold_probes=0)
+
+
 def _all_layouts() -> Iterable[str]:
     for side in SQUARES:
         for strategy in ("rebuild", "no_rebuild", "expire_rebuild"):
@@ -140,7 +146,7 @@ def _all_layouts() -> Iterable[str]:
 def _few_rows(updates: int) -> Iterable[Race]:
     """The fixed part of an update, and an archive that lives long."""
     yield Race("few_rows", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=20)
-    yield Race("long", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=updates, reads_every=20)
+    yield Race("long", FEW_ROWS, ("rr_expire_rebuild_1x4",), updates=updates, reads_every=50)
 
 
 def _growth(factors: Iterable[int]) -> Iterable[Race]:

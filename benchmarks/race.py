@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -73,6 +73,7 @@ class Run:
         self.truth = Truth(course.source)
         self.chance = np.random.default_rng([race.stream.seed, 99])
         self.spark_work = SparkWork(course.spark)
+        self.known: Set[str] = frozenset()  # the files there were after the last update
 
     def result(self) -> dict[str, Any]:
         """Run it; every sample as plain values."""
@@ -118,6 +119,7 @@ class Run:
 
     def _updates(self) -> Iterator[dict[str, Any]]:
         first = self.course.span + self.contender.settle
+        self.known = sizes_below(self.course.folder).keys()
         for number in range(self.race.updates):
             self.say(f"update {number + 1}/{self.race.updates}")
             if number % self.race.reads_every == 0:
@@ -131,14 +133,15 @@ class Run:
             yield sample
 
     def _update(self, slot: int) -> dict[str, Any]:
-        before = sizes_below(self.course.folder)
         written_before = self.contender.written_bytes()
         with self.spark_work as work, JavaTime() as java:
             start = perf_counter()
             details = self.contender.update([slot])
             seconds = perf_counter() - start
         written_after = self.contender.written_bytes()
-        new = {path: size for path, size in sizes_below(self.course.folder).items() if path not in before}
+        sizes = sizes_below(self.course.folder)
+        new = {path: size for path, size in sizes.items() if path not in self.known}
+        self.known = sizes.keys()
         written = sum(new.values())
         if written_before is not None and written_after is not None:
             written = written_after - written_before

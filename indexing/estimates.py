@@ -9,7 +9,8 @@ interval, what an update of slot k finds in its row and column, older than its o
 `rebuild` rewrites row + column − both, `expire_rebuild` the column. That is exact while every row has
 something that expires; where few lifetimes occur, rows without are left alone and it is an upper bound.
 Folding for `runs_max` is played through from one turn of a column to the next; where nothing turns, it is
-approximated, as is folding for `dead_share_max`, by how often a sub-index comes to pass the bound.
+approximated, as is folding for `dead_share_max`, by how often a sub-index comes to pass the bound. Files that are cut
+between tasks (`sharing`) are left out.
 
 The rules of thumb `rebuild_amplification` and `expire_rebuild_amplification` are for uniform lifetimes and
 take a touched sub-index to be of average size. Under round robin it is smaller: what is touched at k has no

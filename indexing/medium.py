@@ -3,6 +3,7 @@
 Fitted to 21 contenders in 5 races, on 2 cores of AMD EPYC, local disk.
 """
 
+CORES = 2
 UPDATE_SECONDS = 0.191
 WRITTEN_FILE_SECONDS = 0.0013
 WRITTEN_MEGABYTE_SECONDS = 0.00858

@@ -8,6 +8,7 @@ expiration slot and how many dead bytes it still carries. One update of slot k, 
    dead bytes or there are several runs; every strategy re-clusters a sub-index with too many dead bytes,
    and the young runs of one with too many (`folding`).
 3. What is re-clustered becomes one run, joined with its piece of the batch; any other piece is a new run.
+4. What was written is shared out among tasks (`sharing`), which tells how many files it makes.
 
 The cost model drives this until it is steady; the forecast starts it from what is stored.
 """
@@ -17,10 +18,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import ceil
 
+from tidewheel.indexing import medium
 from tidewheel.indexing.folding import fold_count
 from tidewheel.indexing.layouts import Generation, Strategy
+from tidewheel.indexing.sharing import shared, tasks_for
 
 ClassPair = tuple[int, int]  # row g, column e
 Cells = Mapping[int, float]  # expiration slot → live bytes
@@ -62,6 +66,7 @@ class Run:
     cells: dict[int, float]
     live_bytes: float
     dead_bytes: float = 0.0
+    files: int = 1
 
     @property
     def stored_bytes(self) -> float:
@@ -95,18 +100,18 @@ class _Tally:
     """The figures of an update while it is being worked out."""
 
     touched: set[ClassPair] = field(default_factory=set)
-    rewritten_subindices: int = 0
     rewritten_bytes: float = 0.0
     read_bytes: float = 0.0
-    written_files: int = 0
+    written: dict[ClassPair, Run] = field(default_factory=dict)
+    rewritten: set[ClassPair] = field(default_factory=set)
     dropped_runs: int = 0
 
 
 class Simulation:
     """The sub-indices of one generation. An update costs the batch's cells and the runs it touches."""
 
-    def __init__(self, generation: Generation) -> None:
-        self.generation = generation
+    def __init__(self, generation: Generation, cores: int = medium.CORES) -> None:
+        self.generation, self.cores = generation, cores
         self.stored = StoredFigures()
         self._runs: dict[ClassPair, list[Run]] = {}
         self._columns: dict[int, int] = {}
@@ -114,7 +119,9 @@ class Simulation:
     def store(self, subindex: ClassPair, cells: Cells) -> None:
         """Put a run where it already lies, as no update's work."""
         before = self._figures([subindex])
-        self._runs.setdefault(subindex, []).append(Run.of(cells))
+        run = Run.of(cells)
+        run.files = self._files(run.stored_bytes)
+        self._runs.setdefault(subindex, []).append(run)
         self._account(before, [subindex])
 
     def run_counts(self) -> dict[ClassPair, int]:
@@ -134,14 +141,15 @@ class Simulation:
             if subindex[1] == column:
                 self._expire(subindex, slot, tally)
             self._settle(subindex, subindex[0] == row, subindex[1] == column, pieces.get(subindex), tally)
+        self._share_out(tally)
         self._account(before, concerned)
         return UpdateFigures(
             touched_subindices=len(tally.touched),
-            rewritten_subindices=tally.rewritten_subindices,
+            rewritten_subindices=len(tally.rewritten),
             appended_bytes=sum(sum(piece.values()) for piece in pieces.values()),
             rewritten_bytes=tally.rewritten_bytes,
             read_bytes=tally.read_bytes,
-            written_files=tally.written_files,
+            written_files=sum(run.files for run in tally.written.values()),
             dropped_runs=tally.dropped_runs,
         )
 
@@ -171,20 +179,29 @@ class Simulation:
         if kept < len(runs):
             going = runs[kept:]
             tally.touched.add(subindex)
-            tally.rewritten_subindices += 1
+            tally.rewritten.add(subindex)
             tally.rewritten_bytes += sum(run.live_bytes for run in going)
             tally.read_bytes += sum(run.stored_bytes for run in going)
-            runs = [*runs[:kept], Run.joined([*(run.cells for run in going), piece or {}])]
-            tally.written_files += self._files(runs[-1])
+            tally.written[subindex] = Run.joined([*(run.cells for run in going), piece or {}])
+            runs = [*runs[:kept], tally.written[subindex]]
         elif piece:
-            runs = [*runs, Run.of(piece)]
-            tally.written_files += self._files(runs[-1])
+            tally.written[subindex] = Run.of(piece)
+            runs = [*runs, tally.written[subindex]]
         if piece:
             tally.touched.add(subindex)
         if runs:
             self._runs[subindex] = runs
         else:
             self._runs.pop(subindex, None)
+
+    def _share_out(self, tally: _Tally) -> None:
+        """The files of the runs written: what is cut is only what is rewritten, as no key of others is known."""
+        sizes = {subindex: run.stored_bytes for subindex, run in tally.written.items()}
+        target = self.generation.target_file_bytes
+        shares = shared(sizes, tally.rewritten, tasks_for(sum(sizes.values()), self.cores, target), target)
+        for subindex, run in tally.written.items():
+            ends = [0.0, *(piece.until for piece in shares[subindex])]
+            run.files = sum(self._files((end - start) * run.stored_bytes) for start, end in pairwise(ends))
 
     def _reclustered(self, runs: list[Run], receives: bool, turns: bool) -> int:
         """How many of the runs, counted from the youngest, become one."""
@@ -205,14 +222,14 @@ class Simulation:
             self._columns[slot] = self.generation.layout.column_of(slot)
         return self._columns[slot]
 
-    def _files(self, run: Run) -> int:
-        return ceil(run.stored_bytes / self.generation.target_file_bytes)
+    def _files(self, stored_bytes: float) -> int:
+        return ceil(stored_bytes / self.generation.target_file_bytes)
 
     def _figures(self, subindices: Iterable[ClassPair]) -> StoredFigures:
         runs = [run for subindex in subindices for run in self._runs.get(subindex, ())]
         return StoredFigures(
             runs=len(runs),
-            files=sum(map(self._files, runs)),
+            files=sum(run.files for run in runs),
             live_bytes=sum(run.live_bytes for run in runs),
             dead_bytes=sum(run.dead_bytes for run in runs),
         )

@@ -18,7 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyarrow.fs import FileType
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import IntegralType, StringType, StructField, StructType
 
 from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
 from tidewheel.indexing.layouts import Generation
@@ -30,6 +30,7 @@ from tidewheel.jobs.expressions import column_of, listed, long, row_of
 from tidewheel.jobs.judge import Judge
 from tidewheel.jobs.schema import added_columns, columns_of, full_schema_of
 from tidewheel.jobs.source import first_line, read_batch
+from tidewheel.jobs.spread import SourceKeys
 from tidewheel.jobs.write import NOTHING_WRITTEN, Written, check_sizes, write_frame
 from tidewheel.storage.location import Location
 from tidewheel.storage.machine import machine_fault
@@ -81,7 +82,7 @@ def carry_out(
         lap("source")
     frames += kept_frames(spark, snapshot, plan, sources)
     job.progress("writing")
-    written = write_work(job, snapshot, state, plan, folder, *frames)
+    written = write_work(job, snapshot, state, plan, folder, frames, sources)
     lap("write")
     check_conserved(state, plan, written)
     lap("check")
@@ -153,17 +154,24 @@ def write_work(
     state: TableState,
     plan: Plan,
     folder: str,
-    *frames: DataFrame,
+    frames: Sequence[DataFrame],
+    sources: Sequence[FileFact],
 ) -> Written:
-    """Write placed frames into one folder; Spark's failures come back as errors with a remedy."""
+    """Write placed frames into one folder; Spark's failures come back as errors with a remedy.
+
+    `sources` are the files among those read whose rows stay in their sub-index.
+    """
     frame = reduce(lambda left, right: left.unionByName(right), frames)
     sizes = expected_sizes(state, plan)
+    key = snapshot.definition.key[0]
+    comparable = isinstance(columns_of(snapshot)[key].dataType, IntegralType | StringType)
+    keys = SourceKeys(job.location, key, sources if comparable else ())
     rows = sum(file.rows for file in state.files)
     row_bytes = sum(file.bytes for file in state.files) / rows if rows else ROW_BYTES_ASSUMED
     target = plan.generation.target_file_bytes
     try:
         return write_frame(
-            frame, job.location, folder, snapshot.definition, sizes, max(1, int(target / row_bytes)), target
+            frame, job.location, folder, snapshot.definition, sizes, keys, max(1, int(target / row_bytes)), target
         )
     except (PySparkException, Py4JJavaError) as error:
         _end_writers(frame.sparkSession)

@@ -108,7 +108,7 @@ class _Forget:
                 frame = frame.where(F.col("exp_slot") > plan.watermark)
             frames.append(placed(frame, one.state.definition.generation(number)))
         one.job.progress(f"rewriting {len(sources)} files")
-        written = write_work(one.job, one.snapshot, one.state, plan, folder, *frames)
+        written = write_work(one.job, one.snapshot, one.state, plan, folder, frames, sources)
         reach("files_written")
         check_conserved(one.state, plan, written, self.found)
         lap("write")

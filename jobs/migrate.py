@@ -62,7 +62,9 @@ class _Migrate:
         frame = read_files(spark, one.snapshot, [file.path for file in sources])
         if plan.watermark is not None:
             frame = frame.where(frame["exp_slot"] > plan.watermark)
-        written = write_work(one.job, one.snapshot, one.state, plan, folder, placed(frame, plan.generation))
+        written = write_work(
+            one.job, one.snapshot, one.state, plan, folder, [placed(frame, plan.generation)], sources=()
+        )
         reach("migration_half_done")
         check_all_conserved(one.state, written)
         lap("write")

@@ -1,7 +1,8 @@
 """Spark writes, the footers tell: files of one attempt, sorted by key, counted from what they hold.
 
-Rows meet by sub-index in one task each, sorted by (key, valid_until), so that a sub-index is one run of files
-that are key ranges. The output committer is the renaming one: what a failed task left behind is not picked up.
+Rows meet by sub-index, or by a range of its keys, in one task each (`spread`), sorted by (key, valid_until), so that
+a sub-index is one run of files that are key ranges. The output committer is the renaming one: what a failed task left
+behind is not picked up.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import Damaged
@@ -25,14 +25,13 @@ from tidewheel.jobs.commit import NewFile
 from tidewheel.jobs.expressions import quoted
 from tidewheel.jobs.jars import require
 from tidewheel.jobs.judge import FATES, QUARANTINED
+from tidewheel.jobs.spread import SourceKeys, spread_out
 from tidewheel.jobs.statistics import file_statistics
 from tidewheel.storage.location import Location
 
 # A dictionary that does not fit in this is given up early. With Parquet's own bound, 1 MiB, it was tried on the first
 # half of every row group of wide records, in vain: a quarter of the tasks' time.
 DICTIONARY_BYTES = MEBIBYTE // 16
-# Up to here one task is quicker than a shuffle for two.
-ONE_TASK_BYTES_MAX = 8 * MEBIBYTE
 # What a file's cells are counted from.
 CELL_COLUMNS = ["ins_slot", "exp_slot", "row_hash"]
 # Hadoop's own local file system starts a process for each file and folder that it makes. This one does not; it is
@@ -42,8 +41,6 @@ LOCAL_FILES = {
     "fs.file.impl.disable.cache": "true",
 }
 LOCAL_FILES_JAR = "hadoop-bare-naked-local-fs"
-# Beyond so many, a literal map in the plan costs more than uneven tasks.
-LISTED_SUBINDICES_MAX = 256
 
 
 @dataclass(frozen=True)
@@ -74,12 +71,14 @@ def write_frame(
     attempt: str,
     definition: Definition,
     sizes: Mapping[SubIndex, int],
+    keys: SourceKeys,
     rows_per_file: int,
     target_bytes: int,
 ) -> Written:
     """Write a placed frame into the attempt's folder and read back what the files hold.
 
-    `sizes` are the bytes that each sub-index is expected to get, as far as known: they balance the tasks.
+    `sizes` are the bytes that each sub-index is expected to get, as far as known, and `keys` tell where those may be
+    cut that are rewritten: they balance the tasks.
     """
     order = ["layout", "g", "e", *map(quoted, definition.key), "valid_until"]
     group_rows = min(GROUP_ROWS, GROUP_BYTES * rows_per_file // target_bytes + 1)
@@ -93,49 +92,13 @@ def write_frame(
         f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(group_rows),
         "maxRecordsPerFile": str(rows_per_file),
     }
-    spread = _spread(frame, order[:-1], sizes, target_bytes).sortWithinPartitions(*order)
+    spread = spread_out(frame, order[:-1], sizes, keys, target_bytes).sortWithinPartitions(*order)
     if not location.is_local:
         require("s3")
     elif LOCAL_FILES_JAR in str(frame.sparkSession.conf.get("spark.jars", "")):  # a session of others may lack it
         options |= LOCAL_FILES
     spread.write.options(**options).partitionBy("layout", "g", "e").parquet(f"{location.spark_uri}/{attempt}")
     return read_back(location, attempt, definition)
-
-
-def _spread(frame: DataFrame, order: Sequence[str], sizes: Mapping[SubIndex, int], target_bytes: int) -> DataFrame:
-    """Every sub-index to one task, the tasks even; a sub-index of several files to a range of tasks."""
-    cores = frame.sparkSession.sparkContext.defaultParallelism
-    if any(size > 2 * target_bytes for size in sizes.values()):
-        tasks = max(cores, sum(size // target_bytes + 1 for size in sizes.values()))
-        return frame.repartitionByRange(tasks, *order)
-    if cores == 1 or 0 < sum(sizes.values()) <= ONE_TASK_BYTES_MAX:
-        return frame.coalesce(1)
-    number = "(layout * 1099511627776L + g * 1048576L + e)"
-    task = f"pmod({number}, {cores})"
-    if 0 < len(sizes) <= LISTED_SUBINDICES_MAX:
-        pairs = ", ".join(f"{_number(*at)}L, {one}" for at, one in balanced(sizes, cores).items())
-        task = f"coalesce(try_element_at(map({pairs}), {number}), {task})"
-    return frame.repartitionById(cores, F.expr(f"cast({task} as int)"))
-
-
-def balanced(sizes: Mapping[SubIndex, int], tasks: int) -> dict[SubIndex, int]:
-    """Sub-indices to tasks, the greatest first, each to the task that has least to do.
-
-    >>> balanced({(0, 0, 0): 9, (0, 0, 1): 5, (0, 0, 2): 5}, 2)
-    {(0, 0, 0): 0, (0, 0, 1): 1, (0, 0, 2): 1}
-    """
-    loads = [0] * tasks
-    placed = {}
-    for subindex, size in sorted(sizes.items(), key=lambda one: (-one[1], one[0])):
-        task = loads.index(min(loads))
-        loads[task] += size + 1
-        placed[subindex] = task
-    return placed
-
-
-def _number(layout: int, g: int, e: int) -> int:
-    """A sub-index as one whole number, the same that `_spread` has Spark compute."""
-    return layout * (1 << 40) + g * (1 << 20) + e
 
 
 def read_back(location: Location, attempt: str, definition: Definition) -> Written:
