@@ -69,6 +69,8 @@ class Contender(ABC):
     # Slots per commit while loading, 0 for all in one; updates before its state is the one that repeats.
     load_each: int = 0
     settle: int = 2
+    # At most so many of a race's updates are measured, of one whose updates are dear and of no interest.
+    updates_max: int | None = None
 
     @abstractmethod
     def create(self, course: Course) -> None:

@@ -91,7 +91,7 @@ def _standard() -> Profile:
     return Profile(
         "standard",
         (
-            Race("small", SMALL, _once(*_YARDSTICKS, *_BEST_OF_OURS, *_sweep(), *_RIVALS), reads_every=3, scans=2),
+            Race("small", SMALL, _once(*_YARDSTICKS, *_BEST_OF_OURS, *_sweep(), *_RIVALS), reads_every=4, scans=2),
             Race("large", LARGE, (*_YARDSTICKS, *_BEST_OF_OURS, *_LARGE_RIVALS), updates=4, scans=3),
             _folds(),
             _balance((4,)),

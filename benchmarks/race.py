@@ -72,6 +72,7 @@ class Run:
         self.race, self.contender, self.course, self.say = race, contender, course, say
         self.truth = Truth(course.source)
         self.chance = np.random.default_rng([race.stream.seed, 99])
+        self.updates = min(race.updates, contender.updates_max or race.updates)
         self.spark_work = SparkWork(course.spark)
         self.known: Set[str] = frozenset()  # the files there were after the last update
 
@@ -91,7 +92,7 @@ class Run:
             shutil.rmtree(self.course.folder, ignore_errors=True)
         pulse_ms.append(pulse())
         first = self.course.span + self.contender.settle
-        shares, rows = self.course.source.lifetimes(range(first, first + self.race.updates))
+        shares, rows = self.course.source.lifetimes(range(first, first + self.updates))
         return {
             "label": self.contender.label,
             "family": self.contender.family.value,
@@ -120,15 +121,15 @@ class Run:
     def _updates(self) -> Iterator[dict[str, Any]]:
         first = self.course.span + self.contender.settle
         self.known = sizes_below(self.course.folder).keys()
-        for number in range(self.race.updates):
-            self.say(f"update {number + 1}/{self.race.updates}")
+        for number in range(self.updates):
+            self.say(f"update {number + 1}/{self.updates}")
             if number % self.race.reads_every == 0:
                 gc.collect()  # what reads left behind is not to be collected within an update
             sample = self._update(first + number)
             if number % self.race.reads_every == 0:
                 sample |= self._reads(first + number)
                 self._sweep(first + number)
-            if number % max(1, self.race.updates // HEAP_SAMPLES) == 0:
+            if number % max(1, self.updates // HEAP_SAMPLES) == 0:
                 sample |= {"java_heap_bytes": java_heap_bytes(self.course.spark)}
             yield sample
 
@@ -187,7 +188,7 @@ class Run:
 
     def _last_reads(self) -> dict[str, Any]:
         """Whole scans, one of them checked value by value, and probes after the caches were dropped."""
-        slot = self.course.span + self.contender.settle + self.race.updates - 1
+        slot = self.course.span + self.contender.settle + self.updates - 1
         self.contender.refresh(slot)
         self.truth.check_content(slot, self.contender.scan(), self.contender.name)
         scans = []

@@ -21,6 +21,7 @@ class SortedCopy(FileContender):
     family = Family.YARDSTICK
     off_disk = "with the old copy"
     settle = 0
+    updates_max = 2
 
     def __init__(self, *, indexed: bool = True) -> None:
         self.indexed = indexed
