@@ -36,7 +36,7 @@ from benchmarks.stream import Source, Stream
 from benchmarks.truth import Truth
 
 PULSE_BYTES = 1 << 25
-HEAP_SAMPLES = 20
+HEAP_SAMPLES = 60
 
 
 @dataclass(frozen=True)
