@@ -69,8 +69,6 @@ class Contender(ABC):
     # Slots per commit while loading, 0 for all in one; updates before its state is the one that repeats.
     load_each: int = 0
     settle: int = 2
-    # At most so many of a race's updates are measured, of one whose updates are dear and of no interest.
-    updates_max: int | None = None
 
     @abstractmethod
     def create(self, course: Course) -> None:
@@ -85,6 +83,10 @@ class Contender(ABC):
     @abstractmethod
     def update(self, slots: Sequence[int]) -> dict[str, Any]:
         """Bring the batches in and take out what has expired; further facts about it, if there are any."""
+
+    def updates_measured(self, updates: int, span: int) -> int:
+        """How many updates to measure where a race asks for so many."""
+        return updates
 
     @abstractmethod
     def refresh(self, slot: int) -> None:

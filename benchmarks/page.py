@@ -66,8 +66,8 @@ oracle after every measured update. Each runs whole and alone, after the session
 interleaving would mix their caches and background work; a pulse of fixed work before and after tells disturbed
 runs. All write zstd. Rivals are probed with DuckDB over their file list, footers cached, with the filter on the
 expiry, and files left out by the log's key bounds: what our own reader does, as far as their files allow. Updates
-are means (their cost differs from slot to slot), probes medians. Vacuum is outside the measured time for everyone
-but the contender that has it in its name."""
+are means (their cost differs from slot to slot; of `no_rebuild` over a whole span, as it folds now and then), probes
+medians. Vacuum is outside the measured time for everyone but the contender that has it in its name."""
 
 
 def _goals(found: Sequence[Ratio]) -> str:

@@ -61,9 +61,6 @@ class Race:
         values = {**asdict(self), "contenders": ()}
         return sha256(dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
-    def slots_needed(self, settle: int) -> range:
-        return range(self.stream.span + settle + self.updates)
-
 
 class Run:
     """One contender's run through a race."""
@@ -72,7 +69,8 @@ class Run:
         self.race, self.contender, self.course, self.say = race, contender, course, say
         self.truth = Truth(course.source)
         self.chance = np.random.default_rng([race.stream.seed, 99])
-        self.updates = min(race.updates, contender.updates_max or race.updates)
+        self.updates = contender.updates_measured(race.updates, course.span)
+        self.reads_every = max(1, race.reads_every * self.updates // race.updates)
         self.spark_work = SparkWork(course.spark)
         self.known: Set[str] = frozenset()  # the files there were after the last update
 
@@ -123,10 +121,10 @@ class Run:
         self.known = sizes_below(self.course.folder).keys()
         for number in range(self.updates):
             self.say(f"update {number + 1}/{self.updates}")
-            if number % self.race.reads_every == 0:
+            if number % self.reads_every == 0:
                 gc.collect()  # what reads left behind is not to be collected within an update
             sample = self._update(first + number)
-            if number % self.race.reads_every == 0:
+            if number % self.reads_every == 0:
                 sample |= self._reads(first + number)
                 self._sweep(first + number)
             if number % max(1, self.updates // HEAP_SAMPLES) == 0:
@@ -220,7 +218,8 @@ def run(race: Race, contender: Contender, work: Path, spark: Any, say: Callable[
     """One contender's samples in one race."""
     source = Source.below(work, race.stream)
     say("writing the stream")
-    source.write(race.slots_needed(contender.settle))
+    updates = contender.updates_measured(race.updates, race.stream.span)
+    source.write(range(race.stream.span + contender.settle + updates))
     course = Course(source, work / "tables" / f"{race.name}-{contender.name}", spark)
     return Run(race, contender, course, say).result()
 

@@ -53,6 +53,11 @@ class Ours(FileContender):
         self.load_each = 1 if appends else 0
         self.settle = 2 if appends or strategy is Strategy.REBUILD else expiration_classes
 
+    def updates_measured(self, updates: int, span: int) -> int:
+        """What only appends folds now and then: between two folds lie many updates, but not a span of them."""
+        folds = self.strategy is Strategy.NO_REBUILD and self.bounds["runs_max"] < UNBOUNDED
+        return max(updates, span) if folds else updates
+
     def generation(self, span: int) -> Generation:
         return Generation(0, Layout(self.kind, *self.classes, span), self.strategy, **self.bounds)  # type: ignore[arg-type]
 
