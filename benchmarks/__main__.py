@@ -16,10 +16,13 @@ from benchmarks.bench import Bench
 from benchmarks.profiles import profiles
 from benchmarks.report import adopt, write_report
 from benchmarks.store import RESULTS, Store
+from tidewheel.cli import quiet_bridge
+from tidewheel.output import INTERRUPTED
 
 
 def main(given: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a contender gave a wrong answer or failed."""
+    quiet_bridge(debug=False)
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "profile",
@@ -38,7 +41,11 @@ def main(given: Sequence[str] | None = None) -> int:
     elif arguments.profile != "report":
         profile = profiles()[arguments.profile]
         bench = Bench(profile, Store(profile.name, arguments.results), arguments.work, fresh=arguments.fresh)
-        failed = bench.run(set(arguments.race), set(arguments.only))
+        try:
+            failed = bench.run(set(arguments.race), set(arguments.only))
+        except KeyboardInterrupt:
+            print("\ninterrupted; what is finished is kept: the same command without --fresh goes on", file=sys.stderr)
+            return INTERRUPTED
     for line in write_report(arguments.results):
         print(line)
     return 1 if failed else 0

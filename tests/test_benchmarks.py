@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import main
 from benchmarks.bench import Bench
 from benchmarks.contenders.catalogue import catalogue
 from benchmarks.cost_check import checks, errors
@@ -21,6 +22,7 @@ from benchmarks.stream import Source, Stream
 from benchmarks.truth import Summary, Truth, WrongAnswer
 from tidewheel.indexing.costs import MEASURED_MEDIUM
 from tidewheel.jobs.session import open_session
+from tidewheel.output import INTERRUPTED
 
 TINY = Stream(rows=60, record_bytes=60, keys=5, span=4)
 CONTENDERS = ("rr_rebuild_2x2", "delta_rs_by_expiry")
@@ -70,6 +72,17 @@ def test_rates_bring_the_same_total(rate: Rate) -> None:
     factors = [rate.factor(slot, seed=1) for slot in range(2000)]
     assert sum(factors) / len(factors) == pytest.approx(1, rel=0.02)
     assert max(factors) / min(factors) <= 4.0001
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Bench, "run", interrupted)
+    assert main(["quick", "--results", str(tmp_path)]) == INTERRUPTED
+    assert "without --fresh goes on" in capsys.readouterr().err
 
 
 def test_every_profile_names_known_contenders_once() -> None:

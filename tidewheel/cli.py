@@ -34,7 +34,7 @@ class Program(click.Group):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         given = list(sys.argv[1:] if args is None else args)
         output = Output(as_json="--json" in given, debug="--debug" in given)
-        _quiet_bridge(output.debug)
+        quiet_bridge(output.debug)
         sys.exit(self._run(given, output, {**extra, "standalone_mode": False, "obj": output}))
 
     def _run(self, given: list[str], output: Output, extra: dict[str, Any]) -> int:
@@ -78,7 +78,7 @@ def _spark_lost(error: Exception) -> TidewheelError | None:
     return spark_lost(error, _STATE)
 
 
-def _quiet_bridge(debug: bool) -> None:
+def quiet_bridge(debug: bool) -> None:
     """Keep the traceback that py4j logs when Spark is interrupted off the terminal; the error itself is raised."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
