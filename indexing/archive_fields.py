@@ -147,7 +147,7 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "layout", "target_file_mb", whole(1, 16_384),
-        "The size in MiB above which a sub-index is split into files by key.",
+        "The size in MiB above which a sub-index is split into files by key; sooner if tasks are evener then.",
         128, default=128,
     ),
     Field(
