@@ -125,9 +125,10 @@ def fitted(found: Sequence[Check], base: MediumCosts = MEASURED_MEDIUM) -> Mediu
         sorted_row_seconds=update[3],
         read_megabyte_seconds=update[4],
         probe_seconds=probe[0],
-        probed_file_seconds=probe[1],
-        searched_group_seconds=probe[2],
-        decoded_megabyte_seconds=probe[3],
+        checked_file_seconds=probe[1],
+        opened_file_seconds=probe[2],
+        searched_group_seconds=probe[3],
+        decoded_megabyte_seconds=probe[4],
         scanned_megabyte_seconds=scan[0],
         scanned_file_seconds=scan[1],
     )

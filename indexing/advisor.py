@@ -232,7 +232,7 @@ def _reason(prediction: Prediction, times: Times, misses: tuple[str, ...]) -> st
     dead = f"{prediction.dead_share:.0%} of the stored bytes are dead" if prediction.dead_bytes >= 0.5 else ""
     facts = [
         f"{rewritten} (write amplification {prediction.write_amplification:.2f})",
-        f"{prediction.probe_files:.0f} files per probe",
+        f"{prediction.probe_files:.0f} files that may answer a probe",
         dead or "no dead bytes stay after an update",
         f"about {times.update_seconds:.2f} s an update and {times.probe_seconds * 1e3:.1f} ms a probe",
     ]

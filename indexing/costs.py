@@ -60,7 +60,7 @@ class Prediction:
 
     @property
     def probe_files(self) -> float:
-        """Files that a probe of one key looks into: one of each run, because a run's files are key ranges."""
+        """Files whose filters a probe of one key checks: one of each run, because a run's files are key ranges."""
         return self.stored_runs
 
 
@@ -84,7 +84,8 @@ class MediumCosts:
     read_megabyte_seconds: float = medium.READ_MEGABYTE_SECONDS
     sorted_row_seconds: float = medium.SORTED_ROW_SECONDS
     probe_seconds: float = medium.PROBE_SECONDS
-    probed_file_seconds: float = medium.PROBED_FILE_SECONDS
+    checked_file_seconds: float = medium.CHECKED_FILE_SECONDS
+    opened_file_seconds: float = medium.OPENED_FILE_SECONDS
     searched_group_seconds: float = medium.SEARCHED_GROUP_SECONDS
     decoded_megabyte_seconds: float = medium.DECODED_MEGABYTE_SECONDS
     scanned_megabyte_seconds: float = medium.SCANNED_MEGABYTE_SECONDS
@@ -112,7 +113,8 @@ class MediumCosts:
     def _probe_seconds(self, work: ProbeWork) -> float:
         return (
             self.probe_seconds
-            + work.files * self.probed_file_seconds
+            + work.checked_files * self.checked_file_seconds
+            + work.opened_files * self.opened_file_seconds
             + work.searched_groups * self.searched_group_seconds
             + work.decoded_megabytes * self.decoded_megabyte_seconds
         )
@@ -120,9 +122,11 @@ class MediumCosts:
 
 @dataclass(frozen=True)
 class ProbeWork:
-    """What one probe does: files opened, their row groups looked through, and what is decoded of those that match."""
+    """What one probe does: the filters of files checked, those opened that have the key, their row groups looked
+    through, and what is decoded of those that match."""
 
-    files: float
+    checked_files: float
+    opened_files: float
     searched_groups: float
     decoded_megabytes: float
 
@@ -134,8 +138,9 @@ class ProbeWork:
         group = group_bytes(workload.row_bytes)
         searched = ceil(min(run_bytes, prediction.generation.target_file_bytes) / group)
         answer_rows = run_bytes / workload.row_bytes / workload.keys
-        answer_bytes = (1 - exp(-answer_rows)) * group + answer_rows * workload.row_bytes
-        return ProbeWork(runs, runs * searched, runs * min(run_bytes, answer_bytes) / MEGABYTE)
+        opened = runs * (1 - exp(-answer_rows))
+        decoded = min(runs * run_bytes, opened * group + runs * answer_rows * workload.row_bytes)
+        return ProbeWork(runs, opened, opened * searched, decoded / MEGABYTE)
 
 
 def group_bytes(row_bytes: float) -> float:

@@ -88,8 +88,7 @@ def write_frame(
         "parquet.block.size": str(GROUP_BYTES),
         "parquet.dictionary.page.size": str(DICTIONARY_BYTES),
         "parquet.enable.dictionary#row_hash": "false",  # no two are equal
-        f"parquet.bloom.filter.enabled#{definition.key[0]}": "true",
-        f"parquet.bloom.filter.expected.ndv#{definition.key[0]}": str(group_rows),
+        **key_options(definition.key[0], group_rows),
         "maxRecordsPerFile": str(rows_per_file),
     }
     spread = spread_out(frame, order[:-1], sizes, keys, target_bytes).sortWithinPartitions(*order)
@@ -99,6 +98,15 @@ def write_frame(
         options |= LOCAL_FILES
     spread.write.options(**options).partitionBy("layout", "g", "e").parquet(f"{location.spark_uri}/{attempt}")
     return read_back(location, attempt, definition)
+
+
+def key_options(column: str, group_rows: int) -> dict[str, str]:
+    """A Bloom filter in every row group. Where a dictionary holds all of a group's keys, Parquet writes none."""
+    return {
+        f"parquet.enable.dictionary#{column}": "false",  # sorted keys compress as well without
+        f"parquet.bloom.filter.enabled#{column}": "true",
+        f"parquet.bloom.filter.expected.ndv#{column}": str(group_rows),
+    }
 
 
 def read_back(location: Location, attempt: str, definition: Definition) -> Written:

@@ -38,6 +38,7 @@ class Explanation:
             "files_read": len(access.read),
             "files_expired": len(access.expired),
             "files_outside_key": len(access.outside_key),
+            "files_without_key": len(access.without_key),
             "row_groups_total": self.row_groups_total,
             "row_groups_in_bounds": self.row_groups_in_bounds,
             "row_groups_read": self.row_groups_read,
@@ -53,7 +54,7 @@ class Explanation:
         yield f"version {access.version}, as of {iso(access.as_of_us)}"
         yield (
             f"files: {access.files_total} considered, {len(access.expired)} expired, "
-            f"{len(access.outside_key)} outside the key, {len(access.read)} read"
+            f"{len(access.outside_key)} outside the key, {len(access.without_key)} without it, {len(access.read)} read"
         )
         if self.row_groups_read is not None:
             bounds = "" if self.row_groups_in_bounds is None else f", {self.row_groups_in_bounds} admit the key"

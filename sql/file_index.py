@@ -43,10 +43,11 @@ class Access:
     read: tuple[DataFile, ...]
     expired: tuple[DataFile, ...]
     outside_key: tuple[DataFile, ...]
+    without_key: tuple[DataFile, ...] = ()
 
     @property
     def files_total(self) -> int:
-        return len(self.read) + len(self.expired) + len(self.outside_key)
+        return len(self.read) + len(self.expired) + len(self.outside_key) + len(self.without_key)
 
     def reasons(self) -> Iterator[tuple[DataFile, str]]:
         """Every file with the reason why it is opened or not, in words."""
@@ -56,6 +57,8 @@ class Access:
             yield file, f"every record expired by {iso(file.valid_until_max_us or 0)}"
         for file in self.outside_key:
             yield file, f"holds the keys {_shown(file.key_min)} to {_shown(file.key_max)}"
+        for file in self.without_key:
+            yield file, "does not hold the key, by its Bloom filters"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from tidewheel.indexing.slots import iso
 from tidewheel.sql.connections import open_connection
 from tidewheel.sql.damage import FileGone
 from tidewheel.sql.explanations import Explanation, explain
+from tidewheel.sql.key_filters import KeyFilters
 from tidewheel.sql.questions import Probe, Query, Question, Range, Scan
 from tidewheel.sql.results import Result
 from tidewheel.sql.version_reader import Cells, VersionReader
@@ -52,6 +53,7 @@ class Reader:
         self._now_us = now_us
         self._lock = threading.RLock()
         self._connection = open_connection()
+        self._filters = KeyFilters(snapshot.location, snapshot.definition.key[0])
         self._footers: set[str] = set()
         self._older: dict[int, VersionReader] = {}
         self._current = self._reader_of(snapshot)
@@ -68,7 +70,7 @@ class Reader:
     def probe(self, key: Any, *, as_of_us: int | None = None, columns: Sequence[str] | None = None) -> Result:
         """The records of one key; a tuple for a composite key, of which the first columns may do.
 
-        Cost: the files whose key bounds hold the key; of each, one row group when it holds the key.
+        Cost: a look at the filters of the files whose key bounds hold the key; of each that has it, one row group.
         """
         return self.ask(Probe(key), as_of_us=as_of_us, columns=columns)
 
@@ -229,7 +231,8 @@ class Reader:
         self._footers |= paths
         if len(self._footers) > max(FOOTERS_KEPT_MIN, 4 * len(paths)):
             self._connection, self._footers, self._older = open_connection(), paths, {}
-        return VersionReader(snapshot, self._connection, self._lock)
+        self._filters.keep(paths)
+        return VersionReader(snapshot, self._connection, self._lock, self._filters)
 
     def _outlived(self, reader: VersionReader, gone: FileGone) -> bool:
         """Whether a missing file is one that a later version has dropped, and no damage."""

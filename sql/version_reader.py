@@ -1,6 +1,6 @@
 """Reads of one pinned version: from a question to the files it opens, the SQL it runs and the rows it gives.
 
-1. Choose the files: the log's key bounds and last moments exclude the others.
+1. Choose the files: the log's key bounds and last moments exclude the others, and for one key their Bloom filters.
 2. A probe runs as the plain statement, which takes the columns from the first file. Only if that fails, because a
    file is older than a column, does this version switch to the statement that gathers columns by name.
 3. A question with other people's SQL runs in the sandbox of this version.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ from tidewheel.sql.damage import explained, refuse_replaced
 from tidewheel.sql.file_index import Access, DataFile, FileIndex
 from tidewheel.sql.guard import checked_filter, checked_query
 from tidewheel.sql.key_conditions import AnyKey, KeyBetween, KeyColumn, KeyCondition, KeyEquals
+from tidewheel.sql.key_filters import KeyFilters
 from tidewheel.sql.questions import Probe, Query, Question, Range, Scan, key_tuple
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_literal
 from tidewheel.sql.relations import LIVE_EXTRA, Files, Shape, files_at
@@ -52,12 +53,15 @@ class Statement:
 class VersionReader:
     """One version of an archive, ready to answer. Probes share a connection, which outlives the version."""
 
-    def __init__(self, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection, lock: threading.RLock) -> None:
+    def __init__(
+        self, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection, lock: threading.RLock, filters: KeyFilters
+    ) -> None:
         self.snapshot = snapshot
         self.shape = Shape.of(snapshot)
         self.files: Files = files_at(snapshot.location, self.shape)
         self._connection = connection
         self._lock = lock
+        self._filters = filters
         self._uniform = True
 
     @property
@@ -98,8 +102,8 @@ class VersionReader:
     def statement(self, question: Question, columns: Sequence[str] | None, as_of_us: int) -> Statement:
         """What would be run for a question."""
         if isinstance(question, Probe | Range):
-            access = self.index.choose(self.condition(question), as_of_us)
-            return self._probe_statement(self.condition(question), self.shape.checked(columns), access)
+            condition = self.condition(question)
+            return self._probe_statement(condition, self.shape.checked(columns), self._access(condition, as_of_us))
         access = self.index.choose(AnyKey(), as_of_us)
         if isinstance(question, Query):
             cursor = self._sandbox.cursor()
@@ -158,7 +162,7 @@ class VersionReader:
         )
 
     def _probe(self, condition: KeyCondition, columns: tuple[str, ...], as_of_us: int) -> Result:
-        access = self.index.choose(condition, as_of_us)
+        access = self._access(condition, as_of_us)
         with self._lock:
             try:
                 return self._run(self._probe_statement(condition, columns, access))
@@ -172,6 +176,14 @@ class VersionReader:
             except duckdb.Error as error:
                 self._uniform = True
                 raise self.explained(error, access) from error
+
+    def _access(self, condition: KeyCondition, as_of_us: int) -> Access:
+        """The files that a probe opens. On object stores, asking for filters takes as many requests as it saves."""
+        access = self.index.choose(condition, as_of_us)
+        if not isinstance(condition, KeyEquals) or not self.snapshot.location.is_local:
+            return access
+        read, without_key = self._filters.admitted(access.read, condition.values[0])
+        return replace(access, read=tuple(read), without_key=tuple(without_key))
 
     def _run(self, statement: Statement) -> Result:
         relation = statement.connection.sql(statement.sql, params=statement.parameters)

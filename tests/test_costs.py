@@ -174,7 +174,7 @@ def test_larger_answers_cost_more_to_probe_the_more_runs_they_lie_in() -> None:
 
     def seconds(generation: Generation, rows: float) -> float:
         load = workload(uniform(36), probe_rows=rows)
-        medium = MediumCosts(probed_file_seconds=1e-4, decoded_megabyte_seconds=1e-3)
+        medium = MediumCosts(opened_file_seconds=1e-4, decoded_megabyte_seconds=1e-3)
         return medium.times(predict(load, generation), load).probe_seconds
 
     growth_few = seconds(few, 1000) - seconds(few, 1)

@@ -39,7 +39,7 @@ RULES = {
     ),
     "storage": Rule(_names("tidewheel.storage tidewheel.indexing deltalake pyarrow")),
     "jobs": Rule(_names("tidewheel.jobs tidewheel.indexing tidewheel.storage pyspark py4j delta deltalake pyarrow")),
-    "sql": Rule(_names("tidewheel.sql tidewheel.indexing tidewheel.storage duckdb deltalake pyarrow")),
+    "sql": Rule(_names("tidewheel.sql tidewheel.indexing tidewheel.storage duckdb deltalake pyarrow xxhash")),
     # Airflow parses these files every few seconds: what is heavy waits inside the tasks.
     "dags": Rule(
         _names("tidewheel.dags tidewheel.indexing airflow"),

@@ -227,7 +227,9 @@ def test_files_outside_the_key_are_not_opened(tmp_path):
     gaps.append([gaps.row(0, 9 * HOUR_US, key=key * 1000) for key in range(500)], watermark=0)
     with Reader.open(tmp_path / "gaps", now_us=lambda: 0) as reader:
         told = reader.explain(Probe(1001))
-        assert [told.row_groups_in_bounds, told.row_groups_read] == [1, 0]
+        assert [told.row_groups_total, told.row_groups_read, len(told.access.without_key)] == [0, 0, 1]
+        assert "does not hold the key, by its Bloom filters" in "\n".join(told.lines())
+        assert reader.explain(Range(1001, 1002)).row_groups_in_bounds == 1
 
 
 def test_an_empty_archive_has_columns_and_no_rows(tmp_path):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tidewheel.indexing.layouts import GROUP_BYTES, GROUP_ROWS
+from tidewheel.jobs.write import key_options
 
 RECORD_BYTES = 1000  # about, in the races whose files are given this
 DIRECTORY = {
     "parquet.block.row.count.limit": str(GROUP_ROWS),
     "parquet.block.size": str(GROUP_BYTES),
-    "parquet.bloom.filter.enabled#key": "true",
-    "parquet.bloom.filter.expected.ndv#key": str(min(GROUP_ROWS, GROUP_BYTES // RECORD_BYTES)),
+    **key_options("key", min(GROUP_ROWS, GROUP_BYTES // RECORD_BYTES)),
 }
