@@ -1,6 +1,7 @@
 """DuckDB over a list of Parquet files, with the filters a careful reader applies: the best reader for every rival.
 
-Footers are cached as in our own reader. Files whose statistics in the log exclude the key are left out.
+Footers are cached and no threads are asked for I/O, as in our own reader. Files whose statistics in the log exclude
+the key are left out.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class ParquetReader:
         self._connection.execute("SET TimeZone = 'UTC'")
         self._connection.execute("SET parquet_metadata_cache = true")
         self._connection.execute("SET enable_external_file_cache = false")
+        self._connection.execute("SET GLOBAL async_threads = 0")
         self.files: Sequence[DataFile] = ()
         self.slot = -1
 

@@ -15,19 +15,20 @@ from benchmarks.cost_check import checks
 from benchmarks.goals import DEFAULT
 from benchmarks.results import Results
 from benchmarks.summary import Summary
+from benchmarks.thesis import NS, by_n
 
 mpl.use("Agg")
 
 OURS, RIVAL, YARDSTICK = "#1f6f8b", "#d1495b", "#8d99ae"
 _COLOURS = {"ours": OURS, "rival": RIVAL, "yardstick": YARDSTICK}
-# System → the contender at a side length; the systems of figures 4.4 to 4.11, and the third strategy.
-SYSTEMS: dict[str, tuple[str, str]] = {
-    "round robin, rebuild": ("rr_rebuild_{side}x{side}", OURS),
-    "round robin, no_rebuild": ("rr_no_rebuild_{side}x{side}", "#74a892"),
-    "expire_rebuild 1×n": ("rr_expire_rebuild_1x{n}", "#008585"),
-    "chronological, rebuild": ("chr_rebuild_{side}x{side}", "#c7522a"),
-    "wave index R-ins": ("R_ins_{n}", "#e5a03e"),
-    "wave index R-exp": ("R_exp_{n}", "#b5446e"),
+# The systems of figures 4.4 to 4.11, and the third strategy.
+_SYSTEM_COLOURS = {
+    "round robin, rebuild": OURS,
+    "round robin, no_rebuild": "#74a892",
+    "round robin, expire_rebuild": "#008585",
+    "chronological, rebuild": "#c7522a",
+    "wave index R-ins": "#e5a03e",
+    "wave index R-exp": "#b5446e",
 }
 _UPDATE_STEPS = ("state", "plan", "session", "source", "write", "check", "commit and receipt")
 _STEP_COLOURS = ("#264653", "#2a9d8f", "#8ab17d", "#e9c46a", "#f4a261", "#e76f51", "#6d597a")
@@ -57,8 +58,8 @@ def draw_all(results: Results, folder: Path) -> list[Path]:
 
 def _by_n(results: Results) -> Any:
     """Update, probe and scan by the number of sub-indices."""
-    found = {**results.race("balance"), **results.race("small")}
-    lines = {label: _line(found, pattern) for label, (pattern, _) in SYSTEMS.items()}
+    found = results.race("thesis_500_mb") or {**results.race("balance"), **results.race("small")}
+    lines = {system: by_n(found, system) for system in _SYSTEM_COLOURS}
     if sum(len(points) > 1 for points in lines.values()) == 0:
         return None
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.4))
@@ -72,18 +73,13 @@ def _by_n(results: Results) -> Any:
             if points:
                 axis.plot(
                     [n for n, _ in points], [measure(one) for _, one in points], "o-", ms=3.5, lw=1.4,
-                    label=label, color=SYSTEMS[label][1],
+                    label=label, color=_SYSTEM_COLOURS[label],
                 )  # fmt: skip
         axis.set(title=title, xlabel="sub-indices n", ylim=(0, None))
-        axis.set_xticks([1, 4, 9, 16, 25, 36])
+        axis.set_xticks(NS)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=3, frameon=False)
     figure.subplots_adjust(bottom=0.3)
     return figure
-
-
-def _line(found: dict[str, Summary], pattern: str) -> list[tuple[int, Summary]]:
-    names = {side * side: pattern.format(side=side, n=side * side) for side in range(1, 7)}
-    return [(n, found[name]) for n, name in names.items() if name in found]
 
 
 def _pareto(found: dict[str, Summary]) -> Any:

@@ -29,6 +29,8 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "8",
     # Listing a few hundred files is quicker here than as a Spark job.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000",
+    # Small pieces, so that those who read end together; of 128 MB, the default, one core often waits for the last.
+    "spark.sql.files.maxPartitionBytes": "16m",
     # INT96, Spark's default, has no min/max in the footers.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # A timestamp without a zone is read as UTC; timestamp_ntz would lift the table's reader version.

@@ -19,6 +19,7 @@ from benchmarks.report import write_report
 from benchmarks.results import Results
 from benchmarks.store import RESULTS, Store
 from benchmarks.stream import Source, Stream
+from benchmarks.thesis import section
 from benchmarks.truth import Summary, Truth, WrongAnswer
 from tidewheel.indexing.costs import MEASURED_MEDIUM
 from tidewheel.jobs.session import open_session
@@ -91,6 +92,30 @@ def test_every_profile_names_known_contenders_once() -> None:
         for race in profile.races:
             assert set(race.contenders) <= known.keys()
             assert len(set(race.contenders)) == len(race.contenders)
+
+
+def test_the_thesis_is_told_from_what_was_measured(tmp_path: Path) -> None:
+    update = {"seconds": 1.0, "written_bytes": 1, "probe_ms": [8.0], "absent_ms": [], "range_ms": 1.0}
+    update |= {"stored_bytes": 1, "stored_dead_bytes": 0, "stored_files": 1, "oldest_dead": 0}
+    whole = {"note": "", "off_disk": "", "scan_seconds": [1.0], "cold_probe_ms": [], "pulse_ms": [1.0]}
+    store = Store("full", tmp_path)
+    seconds = {
+        "R_ins_16": 5.0,
+        "rr_rebuild_1x1": 9.0,
+        "rr_rebuild_2x2": 4.0,
+        "chr_rebuild_2x2": 5.0,
+        "rr_rebuild_4x4": 2.0,
+    }
+    for name, value in seconds.items():
+        result = {**whole, "label": name, "family": "ours", "updates": [{**update, "seconds": value}]}
+        store.put("thesis_5_gb", {}, name, result)
+    told = section(Results(tmp_path))
+    assert "| update: doubly partitioned (4×4) is faster than R-ins 16 | 2-3× | - | 2.5× |" in told
+    assert "| update: round robin saves against chronological | 10-20 % | - | 20% |" in told
+    assert "round robin, rebuild: 16" in told
+    assert "| round robin, rebuild | 9.00 / 8 | 4.00 / 8 | - | 2.00 / 8 | - | - |" in told
+    assert "2×8" not in told
+    assert section(Results(tmp_path / "nothing")) == ""
 
 
 def test_the_cost_model_meets_the_committed_measurements() -> None:

@@ -14,6 +14,7 @@ from benchmarks.contenders.delta_vectors import DeltaVectors
 from benchmarks.contenders.duckdb_file import DuckDBFile
 from benchmarks.contenders.ours import UNBOUNDED, Ours
 from benchmarks.contenders.sorted_copy import SortedCopy
+from benchmarks.contenders.unindexed import Unindexed
 from tidewheel.indexing.layouts import LayoutKind, Strategy
 
 SQUARES = (1, 2, 3, 4, 5, 6)
@@ -70,6 +71,8 @@ def _squares() -> Iterable[Contender]:
         for strategy in Strategy:
             for kind in (LayoutKind.ROUND_ROBIN, LayoutKind.CHRONOLOGICAL, LayoutKind.RANDOMIZED):
                 yield ours(strategy, side, side, kind)
+                if strategy is Strategy.NO_REBUILD:
+                    yield ours(strategy, side, side, kind, bounded=False)
         for strategy in _LETTER:
             for by in ("ins", "exp"):
                 yield wave(strategy, by, side * side)
@@ -79,6 +82,7 @@ def _others() -> Iterable[Contender]:
     for rows, columns in ((2, 8), (8, 2)):
         for strategy in Strategy:
             yield ours(strategy, rows, columns)
+        yield ours(Strategy.NO_REBUILD, rows, columns, bounded=False)
     for columns in (2, 4, 6, 9, 12, 18):
         yield ours(Strategy.EXPIRE_REBUILD, 1, columns)
     for columns in (36, 72):
@@ -86,9 +90,9 @@ def _others() -> Iterable[Contender]:
         yield ours(Strategy.EXPIRE_REBUILD, 1, columns, bounded=False)
     for runs_max in (4, 5, 7, 8, 32):
         yield ours(Strategy.EXPIRE_REBUILD, 1, 36, runs_max=runs_max)
-    yield ours(Strategy.NO_REBUILD, 4, 4, bounded=False)
     yield ours(Strategy.NO_REBUILD, 1, 4)
     yield ours(Strategy.NO_REBUILD, 1, 36)
+    yield Unindexed(4)
     yield DeltaAppend()
     yield SortedCopy()
     yield SortedCopy(indexed=False)
