@@ -30,8 +30,18 @@ _SYSTEM_COLOURS = {
     "wave index R-ins": "#e5a03e",
     "wave index R-exp": "#b5446e",
 }
-_UPDATE_STEPS = ("state", "plan", "session", "source", "write", "check", "commit and receipt")
-_STEP_COLOURS = ("#264653", "#2a9d8f", "#8ab17d", "#e9c46a", "#f4a261", "#e76f51", "#6d597a")
+_STEPS_TOLD = ("state", "plan", "session", "source", "write", "check")
+_STEP_COLOURS = {
+    "listing: state": "#264653",
+    "planning": "#2a9d8f",
+    "session": "#8ab17d",
+    "source: schema, expressions": "#e9c46a",
+    "reading, shuffling": "#f4a261",
+    "sorting, writing": "#e76f51",
+    "Spark's planning, footers": "#bc6c25",
+    "check": "#8d99ae",
+    "receipt, commit": "#6d597a",
+}
 
 
 def draw_all(results: Results, folder: Path) -> list[Path]:
@@ -142,23 +152,34 @@ def _waterfall(results: Results) -> Any:
         _stack(axis, height, update_steps(samples))
     axis.set_yticks(range(len(rows)), [f"{name} ({where})" for where, name in reversed(rows)], fontsize=7)
     axis.set_xlabel("ms of a warm update, mean")
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in _STEP_COLOURS]
-    axis.legend(handles, _UPDATE_STEPS, ncol=4, fontsize=7, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1))
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in _STEP_COLOURS.values()]
+    axis.legend(
+        handles, list(_STEP_COLOURS), ncol=5, fontsize=7, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1)
+    )
     return figure
 
 
 def update_steps(samples: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Mean milliseconds by step; what no step says went into the receipt, the commit and housekeeping."""
-    steps = {step: float(np.mean([one["timings_ms"].get(step, 0) for one in samples])) for step in _UPDATE_STEPS[:-1]}
-    whole = float(np.mean([one["seconds"] for one in samples])) * 1000
-    steps[_UPDATE_STEPS[-1]] = max(0.0, whole - sum(steps.values()))
-    return steps
+    """Mean milliseconds by step. Of the step in which Spark works, its stages take their part, and planning and
+    the footers of what was written the rest; what no step says went into the receipt, the commit and housekeeping."""
+
+    def mean(value: Callable[[dict[str, Any]], float]) -> float:
+        return float(np.mean([value(one) for one in samples]))
+
+    told = {step: mean(lambda one, step=step: one["timings_ms"].get(step, 0)) for step in _STEPS_TOLD}
+    feeding, writing = (mean(lambda one, part=part: one.get(part, 0)) for part in ("spark_feed_ms", "spark_write_ms"))
+    steps = (
+        told["state"], told["plan"], told["session"], told["source"],
+        feeding, writing, max(0.0, told["write"] - feeding - writing), told["check"],
+    )  # fmt: skip
+    rest = mean(lambda one: one["seconds"]) * 1000 - sum(told.values())
+    return dict(zip(_STEP_COLOURS, (*steps, max(0.0, rest)), strict=True))
 
 
 def _stack(axis: Axes, height: int, steps: dict[str, float]) -> None:
     left = 0.0
-    for colour, (_, ms) in zip(_STEP_COLOURS, steps.items(), strict=True):
-        axis.barh(height, ms, left=left, color=colour, height=0.65)
+    for step, ms in steps.items():
+        axis.barh(height, ms, left=left, color=_STEP_COLOURS[step], height=0.65)
         left += ms
 
 

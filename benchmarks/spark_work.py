@@ -1,4 +1,4 @@
-"""What Spark did for an update: its jobs, stages and tasks, and how long tasks ran, asked after the clock stopped."""
+"""What Spark did for an update: its jobs, stages and tasks, and how long they took, asked after the clock stopped."""
 
 from __future__ import annotations
 
@@ -42,4 +42,11 @@ class SparkWork:
             "spark_stages": len(ran),
             "spark_tasks": sum(stage.numTasks() for stage in ran),
             "spark_task_ms": sum(stage.executorRunTime() for stage in ran),
+            # Of stages that feed a shuffle, and of those that write; one that does both counts as the latter.
+            "spark_feed_ms": sum(_milliseconds(stage) for stage in ran if stage.shuffleWriteBytes()),
+            "spark_write_ms": sum(_milliseconds(stage) for stage in ran if not stage.shuffleWriteBytes()),
         }
+
+
+def _milliseconds(stage: Any) -> int:
+    return int(stage.completionTime().get().getTime() - stage.submissionTime().get().getTime())
