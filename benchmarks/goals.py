@@ -120,12 +120,6 @@ def _against_plain_append(results: Results) -> Iterator[Ratio]:
         plain = found["delta_append"].update_seconds
         how = f"race {race}: {best.name} {best.update_seconds:.2f} s / delta_append {plain:.2f} s"
         yield at_most(name, best.update_seconds / plain, bound, how)
-        if strategy == "no_rebuild":
-            _, samples = results.samples(race, best.name)
-            appends = [one["seconds"] for one in samples if not one["rows_rewritten"]]
-            value = _mean(appends) / plain if appends else None
-            how = f"race {race}: {best.name}, {len(appends)} of {len(samples)} updates" if appends else "none measured"
-            yield at_most(f"{name}, between folds", value, bound, how)
 
 
 def _layouts(results: Results) -> Iterator[Ratio]:

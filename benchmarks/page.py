@@ -20,6 +20,7 @@ MEASURES: tuple[tuple[str, Callable[[Summary], float], str], ...] = (
     ("update, p99", lambda one: one.update_p99_seconds, "{:.2f} s"),
     ("written an update", lambda one: one.written_mb, "{:.1f} MB"),
     ("warm probe", lambda one: one.probe_ms, "{:.1f} ms"),
+    ("warm probe, p99", lambda one: one.probe_p99_ms, "{:.1f} ms"),
     ("probe after a cache drop", lambda one: one.probe_cold_ms, "{:.1f} ms"),
     ("probe of an absent key", lambda one: one.absent_ms, "{:.1f} ms"),
     ("key range", lambda one: one.range_ms, "{:.1f} ms"),

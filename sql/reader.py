@@ -231,7 +231,7 @@ class Reader:
         self._footers |= paths
         if len(self._footers) > max(FOOTERS_KEPT_MIN, 4 * len(paths)):
             self._connection, self._footers, self._older = open_connection(), paths, {}
-        self._filters.keep(paths)
+        self._filters.keep(self._footers)
         return VersionReader(snapshot, self._connection, self._lock, self._filters)
 
     def _outlived(self, reader: VersionReader, gone: FileGone) -> bool:
