@@ -6,7 +6,7 @@ within a file, an explicit schema for the source, one table handle that stays op
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -22,6 +22,14 @@ from benchmarks.parquet_reader import DataFile
 from benchmarks.stream import INTERVAL_US, SPARK_SCHEMA, as_of_us
 
 EXPIRATION = f"cast(floor((unix_micros(until) - 1) / {INTERVAL_US}) as bigint)"
+# What only the session can say to Delta's writer, while such a contender runs.
+SETTINGS = {
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Else the union of a task for each slot is one task, and a load leaves fewer files than its updates would.
+    "spark.sql.unionOutputPartitioning": "false",
+    # Spark's default: what Delta rewrites is written in the pieces in which it was read, and ours are small.
+    "spark.sql.files.maxPartitionBytes": "128m",
+}
 
 
 class DeltaContender(FileContender):
@@ -37,10 +45,8 @@ class DeltaContender(FileContender):
         self._spark = course.spark
         self._path = str(course.folder / "table")
         self._updates = 0
-        # Not an option of Delta's writer: only the session can say it.
-        self._spark.conf.set("spark.sql.parquet.compression.codec", "zstd")
-        # Else the union of a task for each slot is one task, and a load leaves fewer files than its updates would.
-        self._spark.conf.set("spark.sql.unionOutputPartitioning", "false")
+        self._settings_before = {name: self._spark.conf.get(name) for name in SETTINGS}
+        self._set(SETTINGS)
         builder = DeltaTable.create(self._spark).location(self._path)
         for column in SPARK_SCHEMA.split(", "):
             builder = builder.addColumn(*column.split(" "))
@@ -49,6 +55,10 @@ class DeltaContender(FileContender):
         for name, value in self.properties.items():
             builder = builder.property(name, value)
         self._table = builder.execute()
+
+    def close(self) -> None:
+        super().close()
+        self._set(self._settings_before)
 
     def load(self, slots: Sequence[int]) -> None:
         super().load(slots)
@@ -73,6 +83,10 @@ class DeltaContender(FileContender):
             for name in ("min.key", "max.key")
         ]
         return [DataFile(f"{self._path}/{path}", *keys) for path, *keys in zip(paths, *bounds, strict=True)]
+
+    def _set(self, settings: Mapping[str, str]) -> None:
+        for name, value in settings.items():
+            self._spark.conf.set(name, value)
 
     def _append(self, slots: Sequence[int]) -> None:
         """One commit of what outlives its own update, sorted by key."""
