@@ -35,7 +35,7 @@ def _finding(location: Location, fact: FileFact) -> Finding | None:
     folder, _, name = fact.path.rpartition("/")
     try:
         sums = location.read_bytes(location.child(f"{folder}/.{name}.crc"))
-        if not sums.startswith(_MAGIC):
+        if not _are_of(sums, fact):
             return None
         wrong = _wrong_chunk(location, fact, sums)
     except FileNotFoundError:
@@ -45,6 +45,14 @@ def _finding(location: Location, fact: FileFact) -> Finding | None:
     first, last = wrong
     message = f"bytes {first} to {last} of {fact.path} are not those that were written"
     return Finding(Kind.CHANGED, message, None, fact.path, slots=hit_range(fact))
+
+
+def _are_of(sums: bytes, fact: FileFact) -> bool:
+    """Whether these are checksums, as many as the file has pieces: a damaged header may ask for gigabytes at once."""
+    if not sums.startswith(_MAGIC) or len(sums) < _HEADER_BYTES:
+        return False
+    chunk_bytes = int.from_bytes(sums[len(_MAGIC) : _HEADER_BYTES], signed=True)
+    return chunk_bytes > 0 and len(sums) - _HEADER_BYTES == 4 * -(-fact.bytes // chunk_bytes)
 
 
 def _wrong_chunk(location: Location, fact: FileFact, sums: bytes) -> tuple[int, int] | None:

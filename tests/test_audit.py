@@ -181,6 +181,19 @@ def test_a_flipped_bit_anywhere_is_found_by_the_checksums_beside_the_file(archiv
     assert int(match[1]) <= at <= int(match[2])
 
 
+@pytest.mark.parametrize("at", range(8))
+def test_a_flipped_bit_in_the_header_of_the_checksums_accuses_no_other_file(archive: SmallArchive, at: int) -> None:
+    fact, path = a_file(archive)
+    beside = path.with_name(f".{path.name}.crc")
+    whole = beside.read_bytes()
+    for bit in range(8):
+        content = bytearray(whole)
+        content[at] ^= 1 << bit
+        beside.write_bytes(content)
+        findings = byte_findings(archive.job.location, archive.snapshot().files)
+        assert {one.path for one in findings} <= {fact.path}
+
+
 def doubled_row(table: pa.Table) -> pa.Table:
     return pa.concat_tables([table, table.slice(0, 1)])
 

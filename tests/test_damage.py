@@ -66,8 +66,6 @@ def outcome(archive: SmallArchive, folder: Path, damage: Damage) -> str:
         assert Path(damage.path).name in str(rows), f"{damage}: refused without naming it: {rows}"
     if damage.kind in ("log entry", "checkpoint") and damage.way != "flipped":
         assert refused or right or _is_the_newest_entry(hit, damage), f"{damage}: wrong rows are read"
-    if damage.kind in ("log entry", "checkpoint") and damage.way != "flipped":
-        assert refused or right or _is_the_newest_entry(hit, damage), f"{damage}: wrong rows are read"
     unseen = report.clean and not right
     assert not unseen or _is_the_newest_entry(hit, damage), f"{damage}: wrong rows that audit does not see"
     mended = write(later := copied(hit, folder.with_name(f"{folder.name}-w")))
