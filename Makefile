@@ -75,7 +75,7 @@ bench: setup ## Every contender and rival, with 1 GB live, in three quarters of 
 	$(BIN)/python -m benchmarks standard $(ARGS)
 
 .PHONY: bench-full
-bench-full: setup ## Beside these the thesis's sizes, 500 MB and 5 GB, and other streams (over an hour, 20 GB of disk)
+bench-full: setup ## Beside these the thesis's sizes, 500 MB and 5 GB, and other streams (an hour, 20 GB of disk)
 	$(BIN)/python -m benchmarks full $(ARGS)
 
 .PHONY: docs

@@ -50,11 +50,13 @@ class Finding:
     told: Callable[[Race], str | None]
 
 
-def _times(slow: str, fast: str) -> Callable[[Race], str | None]:
+def _times(
+    slow: str, fast: str, measure: Callable[[Summary], float] = lambda one: one.update_seconds, form: str = ".1f"
+) -> Callable[[Race], str | None]:
     def told(found: Race) -> str | None:
         if slow not in found or fast not in found:
             return None
-        return f"{found[slow].update_seconds / found[fast].update_seconds:.1f}×"
+        return f"{measure(found[slow]) / measure(found[fast]):{form}}×"
 
     return told
 
@@ -71,11 +73,8 @@ def _saved(ours: str, others: tuple[str, ...], measure: Callable[[Summary], floa
 
 
 def _round_robin_saves(found: Race) -> str | None:
-    pairs = [
-        (one, found[name])
-        for n, one in by_n(found, "round robin, rebuild")
-        if n > 1 and (name := f"chr_rebuild_{round(n**0.5)}x{round(n**0.5)}") in found
-    ]
+    others = dict(by_n(found, "chronological, rebuild"))
+    pairs = [(one, others[n]) for n, one in by_n(found, "round robin, rebuild") if n > 1 and n in others]
     if not pairs:
         return None
     return _percent(float(np.mean([1 - rr.update_seconds / chr_.update_seconds for rr, chr_ in pairs])))
@@ -88,12 +87,6 @@ def _best_n(found: Race) -> str | None:
         if len(points) >= 3:
             best.append(f"{system}: {min(points, key=lambda point: point[1].update_seconds)[0]}")
     return "; ".join(best) or None
-
-
-def _gain(found: Race) -> str | None:
-    if not {"unindexed_rr_rebuild_4x4", "rr_rebuild_4x4"} <= found.keys():
-        return None
-    return f"{found['unindexed_rr_rebuild_4x4'].probe_ms / found['rr_rebuild_4x4'].probe_ms:.0f}×"
 
 
 FINDINGS = (
@@ -121,7 +114,11 @@ FINDINGS = (
         "about 20 %",
         _saved("unindexed_rr_rebuild_4x4", ("rr_rebuild_4x4",), lambda one: one.update_seconds),
     ),
-    Finding("probe of 1 % of the records: what the directory gains", "100×", _gain),
+    Finding(
+        "probe of 1 % of the records: what the directory gains",
+        "100×",
+        _times("unindexed_rr_rebuild_4x4", "rr_rebuild_4x4", lambda one: one.probe_ms, ".0f"),
+    ),
 )  # fmt: skip
 
 

@@ -35,9 +35,10 @@ def _finding(location: Location, fact: FileFact) -> Finding | None:
     folder, _, name = fact.path.rpartition("/")
     try:
         sums = location.read_bytes(location.child(f"{folder}/.{name}.crc"))
-        if not _are_of(sums, fact):
+        chunk_bytes = _chunk_bytes(sums, fact)
+        if chunk_bytes is None:
             return None
-        wrong = _wrong_chunk(location, fact, sums)
+        wrong = _wrong_chunk(location, fact, sums, chunk_bytes)
     except FileNotFoundError:
         return None
     if wrong is None:
@@ -47,17 +48,20 @@ def _finding(location: Location, fact: FileFact) -> Finding | None:
     return Finding(Kind.CHANGED, message, None, fact.path, slots=hit_range(fact))
 
 
-def _are_of(sums: bytes, fact: FileFact) -> bool:
-    """Whether these are checksums, as many as the file has pieces: a damaged header may ask for gigabytes at once."""
+def _chunk_bytes(sums: bytes, fact: FileFact) -> int | None:
+    """How much of the file each checksum is of; None if these are not checksums, as many as the file has such pieces.
+
+    A damaged header may ask for gigabytes at once.
+    """
     if not sums.startswith(_MAGIC) or len(sums) < _HEADER_BYTES:
-        return False
-    chunk_bytes = int.from_bytes(sums[len(_MAGIC) : _HEADER_BYTES], signed=True)
-    return chunk_bytes > 0 and len(sums) - _HEADER_BYTES == 4 * -(-fact.bytes // chunk_bytes)
-
-
-def _wrong_chunk(location: Location, fact: FileFact, sums: bytes) -> tuple[int, int] | None:
-    """The first bytes, from and to, whose checksum differs."""
+        return None
     (chunk_bytes,) = struct.unpack_from(">i", sums, len(_MAGIC))
+    as_many = chunk_bytes > 0 and len(sums) - _HEADER_BYTES == 4 * -(-fact.bytes // chunk_bytes)
+    return int(chunk_bytes) if as_many else None
+
+
+def _wrong_chunk(location: Location, fact: FileFact, sums: bytes, chunk_bytes: int) -> tuple[int, int] | None:
+    """The first bytes, from and to, whose checksum differs."""
     expected = memoryview(sums)[_HEADER_BYTES:].cast("B")
     at = 0
     with location.filesystem.open_input_stream(location.child(fact.path), compression=None) as stream:
