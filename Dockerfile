@@ -16,6 +16,7 @@ RUN /opt/venv/bin/pip install --require-hashes -r requirements.lock -r requireme
 COPY pyproject.toml LICENSE README.md ./
 COPY indexing indexing
 COPY storage storage
+COPY commits commits
 COPY jobs jobs
 COPY sql sql
 COPY dags dags

@@ -26,14 +26,15 @@ import pyarrow.parquet as pq
 
 from benchmarks.measures import java_heap_bytes, java_resident_bytes, resident_bytes, sizes_below
 from benchmarks.store import RESULTS, machine, write_json
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.slots import moment
-from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.create import create
+from tidewheel.jobs.session import open_session
 from tidewheel.jobs.update import update
-from tidewheel.jobs.vacuum import vacuum
 from tidewheel.storage.location import Location
 
 SPAN, ROWS, KEYS = 36, 400, 200
@@ -119,7 +120,7 @@ class Soak:
             "probe_ms": probed["ms"],
             "reader_bytes": probed["resident_bytes"],
             "driver_bytes": resident_bytes(),
-            "jvm_bytes": java_resident_bytes(job.spark()),
+            "jvm_bytes": java_resident_bytes(open_session()),
             "files": len(sizes),
             "live_files": len(job.snapshot().files),
             "stored_bytes": sum(sizes.values()),
@@ -127,7 +128,7 @@ class Soak:
             "log_bytes": sum(log),
             "ledger_bytes": sum(size for path, size in sizes.items() if "/_tidewheel/ledger/" in path),
         }
-        return measures | ({"heap_bytes": java_heap_bytes(job.spark())} if slot % HEAP_EVERY == 0 else {})
+        return measures | ({"heap_bytes": java_heap_bytes(open_session())} if slot % HEAP_EVERY == 0 else {})
 
     def _batch(self, slot: int) -> pa.Table:
         axis = self.file.axis

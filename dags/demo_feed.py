@@ -103,8 +103,8 @@ class DemoFeed:
             minute += _MINUTE
 
     def _run(self) -> None:
+        from tidewheel.commits.clock import now_us
         from tidewheel.indexing.slots import moment
-        from tidewheel.jobs.clock import now_us
 
         while not self._stopped.wait(1):
             self.feed(moment(now_us()))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from tidewheel.archive import Archive
-    from tidewheel.jobs.attempt import Outcome
+    from tidewheel.commits.attempt import Outcome
 
 SLOTS_PER_COMMIT = 24
 _MOMENT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$"

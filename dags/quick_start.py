@@ -111,9 +111,10 @@ def make_class_archive() -> Path:
 def _record(folder: Path) -> None:
     """The update that is recorded: create, bring, bring again and expire; then end Java so that it writes."""
     from tidewheel.archive import open
+    from tidewheel.commits.clock import now_us
     from tidewheel.dags.demo_feed import DemoFeed
     from tidewheel.indexing.slots import MICROS_PER_SECOND, moment
-    from tidewheel.jobs.clock import now_us
+    from tidewheel.jobs.session import open_session
 
     now = moment(now_us() // (60 * MICROS_PER_SECOND) * 60 * MICROS_PER_SECOND)
     feed = DemoFeed(folder)
@@ -124,7 +125,7 @@ def _record(folder: Path) -> None:
     archive.create()
     for slot in slots:
         archive.update(archive.axis.name(slot))
-    spark = archive.job.spark()
+    spark = open_session()
     java: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
     spark.stop()
     java.stdin.close()

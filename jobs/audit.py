@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.commit import partition_fields, stored_fields
 from tidewheel.indexing.audit import (
     Finding,
     Kind,
@@ -28,13 +30,10 @@ from tidewheel.indexing.audit import (
 )
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.receipts import Operation, Receipt
-from tidewheel.indexing.state import TableState
-from tidewheel.jobs.archive import ArchiveJob
+from tidewheel.indexing.state import FileFact, TableState
 from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.audit_files import FileReading, read_contents
 from tidewheel.jobs.audit_quarantine import quarantine_findings
-from tidewheel.jobs.audit_rows import row_findings
-from tidewheel.jobs.commit import partition_fields, stored_fields
 from tidewheel.storage.ledger_store import FOLDER as LEDGER_FOLDER
 from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
 from tidewheel.storage.log_files import list_log
@@ -91,7 +90,7 @@ def audit(job: ArchiveJob, *, deep: bool = True) -> AuditReport:
     if deep and readable:
         job.progress(f"computing the hash of {sum(fact.rows for fact in readable)} rows again")
         findings += byte_findings(job.location, readable)
-        findings += row_findings(job.spark(), snapshot, readable)
+        findings += _row_findings(snapshot, readable)
     return AuditReport(
         findings=tuple(findings),
         cells_checked=len(state.ledger.cells()) if state else 0,
@@ -103,6 +102,14 @@ def audit(job: ArchiveJob, *, deep: bool = True) -> AuditReport:
         seconds=perf_counter() - started,
         remedy=_remedy(snapshot, findings),
     )
+
+
+def _row_findings(snapshot: Snapshot, readable: Sequence[FileFact]) -> list[Finding]:
+    """With Spark, which a quick audit does without."""
+    from tidewheel.jobs.audit_rows import row_findings
+    from tidewheel.jobs.session import open_session
+
+    return row_findings(open_session(), snapshot, readable)
 
 
 def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:

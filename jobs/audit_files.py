@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from tidewheel.commits.statistics import file_statistics, moment_text
+from tidewheel.commits.written import CELL_COLUMNS, counted
 from tidewheel.indexing.audit import FileContent, Finding, Kind, hit_range
 from tidewheel.indexing.state import FileFact
-from tidewheel.jobs.statistics import file_statistics, moment_text
-from tidewheel.jobs.write import CELL_COLUMNS, counted
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
 

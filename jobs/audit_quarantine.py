@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.quarantine import FOLDER, open_quarantine
 from tidewheel.indexing.audit import Finding, Kind
 from tidewheel.indexing.batches import batches_at
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.receipts import Operation, Receipt
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.quarantine import FOLDER, open_quarantine
 from tidewheel.storage.location import SIDE_FOLDER
 from tidewheel.storage.snapshot import Snapshot
 

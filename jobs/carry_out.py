@@ -1,57 +1,36 @@
-"""Carry out a plan up to, and not including, its commit: read, filter, re-cluster, write, check.
-
-What was written is checked before it may be committed: the cells that went in (by the ledger, less what the plan
-takes out, plus the batch) must be the cells that came out. In a sub-index of which some files stay, that can be told
-where these hold other insertion slots.
-"""
+"""Carry out a plan with Spark up to, and not including, its commit: read, filter, re-cluster, write, check."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from time import monotonic, sleep
-from types import MappingProxyType
 
 from py4j.protocol import Py4JJavaError
-from pyarrow.fs import FileType
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegralType, StringType, StructField, StructType
 
-from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.conserved import check_conserved
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes
+from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.receipts import Cell
 from tidewheel.indexing.state import FileFact, SubIndex, TableState
-from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.expressions import column_of, listed, long, row_of
 from tidewheel.jobs.judge import Judge
 from tidewheel.jobs.schema import added_columns, columns_of, full_schema_of
+from tidewheel.jobs.session import open_session
 from tidewheel.jobs.source import first_line, read_batch
 from tidewheel.jobs.spread import SourceKeys
-from tidewheel.jobs.write import NOTHING_WRITTEN, Written, check_sizes, write_frame
-from tidewheel.storage.location import Location
+from tidewheel.jobs.write import write_frame
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
 
-LOG = logging.getLogger(__name__)
 ROW_BYTES_ASSUMED = 200
 TASKS_END_S = 30
-EVERY_SLOT = range(-(1 << 62), 1 << 62)
-
-
-@dataclass(frozen=True)
-class Work:
-    """What an attempt has written for a plan, not committed yet."""
-
-    plan: Plan
-    folder: str
-    written: Written
-    lineage: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    capped_rows: int = 0
-    rows_read: int = 0
 
 
 def carry_out(
@@ -67,7 +46,7 @@ def carry_out(
         return Work(plan, folder, NOTHING_WRITTEN)
     sources = [change.file for change in plan.rewritten]
     check_sizes(job.location, sources)
-    spark = job.spark()
+    spark = open_session()
     lap("session")
     frames: list[DataFrame] = []
     judge: Judge | None = None
@@ -123,15 +102,6 @@ def placed(frame: DataFrame, generation: Generation) -> DataFrame:
     return frame.selectExpr(
         "*", f"{generation.number} as layout", f"{row_of(layout)} as g", f"{column_of(layout)} as e"
     )
-
-
-def discard(location: Location, folder: str) -> None:
-    """Delete what an attempt wrote and certainly did not commit; what stays behind is vacuum's."""
-    try:
-        if location.filesystem.get_file_info(location.child(folder)).type == FileType.Directory:
-            location.filesystem.delete_dir(location.child(folder))
-    except OSError as error:
-        LOG.warning("the uncommitted folder %s could not be deleted; vacuum will: %s", folder, error)
 
 
 def _refuse_drift(snapshot: Snapshot, batch: StructType, policy: str) -> None:
@@ -200,74 +170,6 @@ def expected_sizes(state: TableState, plan: Plan) -> dict[SubIndex, int]:
             at = (plan.generation.number, g, e)
             sizes[at] = sizes.get(at, 0) + share
     return sizes
-
-
-def check_conserved(
-    state: TableState,
-    plan: Plan,
-    written: Written,
-    forgotten: Mapping[tuple[int, int], Cell] = MappingProxyType({}),
-) -> None:
-    """Refuse to commit files that lost, doubled or changed a row, wherever the ledger tells what was in those read."""
-    told = _slots_told(state, plan)
-    expected: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: {} for at in told}
-    for slot, record in state.ledger.records.items():
-        if slot in plan.slots:
-            continue
-        layout = state.definition.generation(record.generation).layout
-        for expiration, cell in record.cells.items():
-            at = (record.generation, layout.row_of(slot), layout.column_of(expiration))
-            if slot in told.get(at, ()) and (plan.watermark is None or expiration > plan.watermark):
-                left = cell.minus(forgotten.get((slot, expiration), Cell(0, 0)))
-                if left.rows:
-                    expected[at][(slot, expiration)] = left
-    for at in told:
-        found = {c: v for c, v in written.cells.get(at, {}).items() if c[0] not in plan.slots}
-        if found != expected[at]:
-            raise _not_conserved(state, f"sub-index {at}", found, expected[at])
-
-
-def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
-    """By sub-index with files rewritten: the insertion slots whose records all were in files that go.
-
-    All slots if no file stays; else those of the files rewritten, unless a file that stays has one of them, too.
-    """
-    rewritten = {change.file.path for change in plan.rewritten}
-    going = rewritten | {change.file.path for change in plan.dropped}
-    groups = state.by_subindex()
-    told = {}
-    for at in {change.file.subindex for change in plan.rewritten}:
-        read = [file for file in groups[at] if file.path in rewritten]
-        staying = [file for file in groups[at] if file.path not in going]
-        first, last = min(file.ins_min for file in read), max(file.ins_max for file in read)
-        if not staying:
-            told[at] = EVERY_SLOT
-        elif not any(file.ins_min <= last and first <= file.ins_max for file in staying):
-            told[at] = range(first, last + 1)
-    return told
-
-
-def check_all_conserved(state: TableState, written: Written) -> None:
-    """The same for a move of everything: all cells alive go in, and come out."""
-    found: dict[tuple[int, int], Cell] = {}
-    for cells in written.cells.values():
-        for at, cell in cells.items():
-            found[at] = found[at].plus(cell) if at in found else cell
-    expected = state.ledger.cells()
-    if found != expected:
-        raise _not_conserved(state, "the archive", found, expected)
-
-
-def _not_conserved(
-    state: TableState, what: str, found: Mapping[tuple[int, int], Cell], expected: Mapping[tuple[int, int], Cell]
-) -> Damaged:
-    wrong = sorted(at for at in found.keys() | expected.keys() if found.get(at) != expected.get(at))
-    return Damaged(
-        f"{what} does not hold what the ledger says: {len(wrong)} cells differ, the first is "
-        f"(insertion slot {wrong[0][0]}, expiration slot {wrong[0][1]}). Nothing was changed",
-        f"name the cells and files: tidewheel audit {state.definition.name}",
-        cells=wrong,
-    )
 
 
 def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:

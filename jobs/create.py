@@ -6,13 +6,14 @@ import secrets
 
 from deltalake import DeltaTable
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt_id import new_attempt
+from tidewheel.commits.commit import create_table, taken
+from tidewheel.commits.receipt import PROGRAM
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.receipts import Operation, Receipt
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.attempts import new_attempt
-from tidewheel.jobs.commit import create_table, taken
-from tidewheel.jobs.receipt import PROGRAM
 from tidewheel.jobs.schema import delta_fields
+from tidewheel.jobs.session import open_session
 from tidewheel.jobs.source import read_batch
 from tidewheel.storage.snapshot import Snapshot
 
@@ -24,14 +25,14 @@ def create(job: ArchiveJob, example_slot: int | None = None) -> Snapshot:
     if DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options):
         raise taken(job.location)
     if file.source.schema:
-        columns = job.spark().createDataFrame([], file.source.schema).schema
+        columns = open_session().createDataFrame([], file.source.schema).schema
     elif example_slot is None:
         raise InvalidInput(
             f"the columns of archive {file.name} are not known",
             "set [source] schema in the archive file, or name a slot that has data: --slot",
         )
     else:
-        columns = read_batch(job.spark(), file, [example_slot]).frame.schema
+        columns = read_batch(open_session(), file, [example_slot]).frame.schema
     missing = [name for name in file.key if name not in columns.fieldNames()]
     if missing:
         raise InvalidInput(

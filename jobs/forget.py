@@ -19,21 +19,24 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, Try, attempt
+from tidewheel.commits.commit import commit
+from tidewheel.commits.conserved import check_conserved
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.plan import Plan, plan_forget
 from tidewheel.indexing.receipts import HASH_MODULUS, Cell, Receipt, Tombstone
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.attempt import Outcome, Try, attempt
-from tidewheel.jobs.carry_out import Work, check_conserved, placed, read_files, write_work
-from tidewheel.jobs.commit import commit
+from tidewheel.jobs.carry_out import placed, read_files, write_work
 from tidewheel.jobs.expressions import keyed_digest, quoted
-from tidewheel.jobs.fail_points import reach
 from tidewheel.jobs.judge import marked_forgotten
 from tidewheel.jobs.quarantine import sweep_quarantine
-from tidewheel.jobs.receipt import receipt_of
 from tidewheel.jobs.schema import columns_of
+from tidewheel.jobs.session import open_session
 from tidewheel.jobs.source import first_line
-from tidewheel.jobs.write import NOTHING_WRITTEN, check_sizes
 
 # Whole records that one predicate may match: their digests ride in the commit.
 PREDICATE_RECORDS_MAX = 50_000
@@ -60,7 +63,7 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[str]] = (), where: str = 
     if not dry_run:
         snapshot = job.snapshot()
         swept = sweep_quarantine(
-            job, columns_of(snapshot), lambda frame: operation.matched(frame, job.spark(), snapshot.definition)
+            job, columns_of(snapshot), lambda frame: operation.matched(frame, open_session(), snapshot.definition)
         )
         reach("quarantine_swept")
         if swept:
@@ -74,7 +77,7 @@ class _Forget:
     found: dict[tuple[int, int], Cell] = field(default_factory=dict)
 
     def plan(self, one: Try) -> Plan:
-        spark, definition = one.job.spark(), one.state.definition
+        spark, definition = open_session(), one.state.definition
         if one.state.ledger.applied == ():
             return plan_forget(one.state, ())
         slot_max = max(last for _, last in one.state.ledger.applied)
@@ -97,7 +100,7 @@ class _Forget:
         sources = [change.file for change in plan.rewritten]
         if not sources:
             return Work(plan, folder, NOTHING_WRITTEN)
-        spark = one.job.spark()
+        spark = open_session()
         frames = []
         for number in sorted({file.generation for file in sources}):
             paths = [file.path for file in sources if file.generation == number]

@@ -21,14 +21,19 @@ from pyspark.sql.types import DataType, NumericType, StringType, StructType
 
 from tidewheel.indexing.definition import ArchiveFile, Definition, Verdict
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.fates import (
+    COUNTED,
+    DEAD_ON_ARRIVAL,
+    FATES,
+    FORGOTTEN,
+    QUARANTINED,
+    RULES,
+    SHORT_LIVED,
+)
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Tombstone
 from tidewheel.jobs.expressions import column_of, expiration_slot_of, keyed_digest, long, quoted, row_hash, row_of
 
-FATES = -1  # the layout number of what is not stored
-COUNTED, QUARANTINED = 0, 1  # its rows: without and with values
-SHORT_LIVED, DEAD_ON_ARRIVAL, FORGOTTEN = 1, 2, 3
-RULES = ("null_key", "null_expiry", "future", "expired_on_arrival", "too_long")
 # The year 148,000: moments beyond (PostgreSQL's infinity is one) are judged as this one, so that no sum overflows.
 FAR_US = 1 << 62
 

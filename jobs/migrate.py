@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, Try, attempt
+from tidewheel.commits.commit import commit_relocation, commit_schema
+from tidewheel.commits.conserved import check_all_conserved
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.receipt import bare_receipt, receipt_of
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.plan import Plan, plan_relocation
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.attempt import Outcome, Try, attempt
-from tidewheel.jobs.carry_out import Work, check_all_conserved, placed, read_files, write_work
-from tidewheel.jobs.commit import commit_relocation, commit_schema
-from tidewheel.jobs.fail_points import reach
-from tidewheel.jobs.receipt import bare_receipt, receipt_of
-from tidewheel.jobs.write import NOTHING_WRITTEN, check_sizes
+from tidewheel.jobs.carry_out import placed, read_files, write_work
+from tidewheel.jobs.session import open_session
 from tidewheel.storage.snapshot import with_definition
 
 
@@ -56,7 +59,7 @@ class _Migrate:
         if not sources:
             return Work(plan, folder, NOTHING_WRITTEN)
         check_sizes(one.job.location, sources)
-        spark = one.job.spark()
+        spark = open_session()
         lap("session")
         one.job.progress(f"moving {sum(file.rows for file in sources)} records")
         frame = read_files(spark, one.snapshot, [file.path for file in sources])

@@ -7,29 +7,29 @@ names its attempt for its slot, so neither a failed attempt nor a replaced batch
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable, write_deltalake
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake import write_deltalake
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.quarantine import FOLDER, open_quarantine
+from tidewheel.commits.work import Work
 from tidewheel.indexing.definition import STORED_COLUMNS, Verdict
-from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.fates import RULES
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.slots import moment
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.carry_out import Work
-from tidewheel.jobs.judge import RULES
+from tidewheel.jobs.session import open_session
 from tidewheel.storage.location import Location
 from tidewheel.storage.python_values import python_values
 
-FOLDER = "quarantine"
 _SCHEMA = pa.schema(
     [
         pa.field("slot", pa.int64()),
@@ -72,44 +72,6 @@ def store_quarantined(job: ArchiveJob, plan: Plan, work: Work, attempt: str) -> 
         job.location.delete(path)
 
 
-def discard_quarantined(job: ArchiveJob, attempt: str) -> None:
-    """Take back what earlier tries of an attempt stored: its records count by its name, once. Cost: the side table."""
-    table = open_quarantine(job.location)
-    if table is not None:
-        table.delete(f"attempt = '{attempt}'")
-
-
-def open_quarantine(location: Location) -> DeltaTable | None:
-    """The side table, if anything was ever quarantined."""
-    side = location.side_location(FOLDER)
-    try:
-        return DeltaTable(side.delta_uri, storage_options=side.storage_options)
-    except TableNotFoundError as error:
-        if not any(info.path.endswith(".parquet") for info in side.files_below("")):
-            return None
-        raise _damaged(location, error) from error
-    except (DeltaError, OSError) as error:
-        raise _damaged(location, error) from error
-
-
-def _damaged(location: Location, error: Exception) -> Damaged:
-    side = location.side_location(FOLDER)
-    return Damaged(
-        f"the quarantine at {side.uri} cannot be read: {error}",
-        f"move {side.uri} away, then bring the slots that had records in it again: tidewheel backfill",
-    )
-
-
-def quarantined_rows(location: Location, attempts: Iterable[tuple[int, str]]) -> list[dict[str, Any]]:
-    """The quarantined records that count: those of the given (slot, attempt) pairs, which committed receipts name."""
-    table = open_quarantine(location)
-    if table is None:
-        return []
-    counted = set(attempts)
-    rows = pa.table(table.to_pyarrow_table()).to_pylist()
-    return [row for row in rows if (row["slot"], row["attempt"]) in counted]
-
-
 def sweep_quarantine(job: ArchiveJob, columns: StructType, marked: Callable[[DataFrame], DataFrame]) -> int:
     """Remove the quarantined records that a forget matches; how many there were. Cost: the side table, rewritten."""
     table = open_quarantine(job.location)
@@ -119,7 +81,7 @@ def sweep_quarantine(job: ArchiveJob, columns: StructType, marked: Callable[[Dat
     if not rows:
         return 0
     listed = [(number, row["slot"], row["record"]) for number, row in enumerate(rows)]
-    frame = job.spark().createDataFrame(listed, "__tw_number long, ins_slot long, __tw_record string")
+    frame = open_session().createDataFrame(listed, "__tw_number long, ins_slot long, __tw_record string")
     parsed = frame.withColumn("__tw_values", F.from_json("__tw_record", columns)).select(
         "__tw_number", "ins_slot", "__tw_values.*"
     )

@@ -13,18 +13,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, PlanAgain, Try, attempt
+from tidewheel.commits.commit import commit
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.quarantine import discard_quarantined
+from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.work import Work
 from tidewheel.indexing.errors import InvalidInput, Superseded
 from tidewheel.indexing.guards import guard_shrink, guard_watermark
 from tidewheel.indexing.ledger import slots_changed_since
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.attempt import Outcome, PlanAgain, Try, attempt
-from tidewheel.jobs.carry_out import NewColumns, Work, carry_out
-from tidewheel.jobs.commit import commit
-from tidewheel.jobs.fail_points import reach
-from tidewheel.jobs.quarantine import discard_quarantined, store_quarantined
-from tidewheel.jobs.receipt import receipt_of
+from tidewheel.jobs.carry_out import NewColumns, carry_out
+from tidewheel.jobs.quarantine import store_quarantined
 from tidewheel.jobs.widen import widen
 from tidewheel.storage.ledger_store import receipts_after
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from deltalake import Schema
 from pyspark.sql.types import StructField, StructType
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, Try, attempt
+from tidewheel.commits.commit import commit_schema
+from tidewheel.commits.receipt import bare_receipt
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.attempt import Outcome, Try, attempt
-from tidewheel.jobs.carry_out import Work
-from tidewheel.jobs.commit import commit_schema
-from tidewheel.jobs.receipt import bare_receipt
 from tidewheel.jobs.schema import delta_fields
-from tidewheel.jobs.write import NOTHING_WRITTEN
 
 
 def widen(job: ArchiveJob, columns: Sequence[StructField]) -> Outcome:

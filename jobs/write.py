@@ -7,33 +7,22 @@ behind is not picked up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow import fs
 from pyspark.sql import DataFrame
 
+from tidewheel.commits.written import Written, read_back
 from tidewheel.indexing.definition import Definition
-from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.layouts import GROUP_BYTES, GROUP_ROWS, MEBIBYTE
-from tidewheel.indexing.receipts import HASH_MODULUS, Cell
-from tidewheel.indexing.state import FileFact, SubIndex
-from tidewheel.jobs.commit import NewFile
+from tidewheel.indexing.state import SubIndex
 from tidewheel.jobs.expressions import quoted
 from tidewheel.jobs.jars import require
-from tidewheel.jobs.judge import FATES, QUARANTINED
 from tidewheel.jobs.spread import SourceKeys, spread_out
-from tidewheel.jobs.statistics import file_statistics
 from tidewheel.storage.location import Location
 
 # A dictionary that does not fit in this is given up early. With Parquet's own bound, 1 MiB, it was tried on the first
 # half of every row group of wide records, in vain: a quarter of the tasks' time.
 DICTIONARY_BYTES = MEBIBYTE // 16
-# What a file's cells are counted from.
-CELL_COLUMNS = ["ins_slot", "exp_slot", "row_hash"]
 # Hadoop's own local file system starts a process for each file and folder that it makes. This one does not; it is
 # asked for in writing only, as it does not list folders through symbolic links, and sources may be such.
 LOCAL_FILES = {
@@ -41,28 +30,6 @@ LOCAL_FILES = {
     "fs.file.impl.disable.cache": "true",
 }
 LOCAL_FILES_JAR = "hadoop-bare-naked-local-fs"
-
-
-@dataclass(frozen=True)
-class Written:
-    """What one attempt wrote: data files with their cells, and the fates of what is not stored."""
-
-    files: tuple[NewFile, ...]
-    cells: Mapping[SubIndex, Mapping[tuple[int, int], Cell]]
-    fates: Mapping[tuple[int, int], int]  # (insertion slot, fate) -> records
-    rules: Mapping[tuple[int, int], int]  # (insertion slot, number of the broken rule) -> records
-    quarantine_paths: tuple[str, ...]
-
-    @property
-    def rows(self) -> int:
-        return sum(file.fact.rows for file in self.files)
-
-    @property
-    def bytes(self) -> int:
-        return sum(file.fact.bytes for file in self.files)
-
-
-NOTHING_WRITTEN = Written((), {}, {}, {}, ())
 
 
 def write_frame(
@@ -107,89 +74,3 @@ def key_options(column: str, group_rows: int) -> dict[str, str]:
         f"parquet.bloom.filter.enabled#{column}": "true",
         f"parquet.bloom.filter.expected.ndv#{column}": str(group_rows),
     }
-
-
-def read_back(location: Location, attempt: str, definition: Definition) -> Written:
-    """The attempt's files as they lie there. Cost: their footers, and three narrow columns."""
-    files: list[NewFile] = []
-    cells: dict[SubIndex, dict[tuple[int, int], Cell]] = {}
-    fates: dict[tuple[int, int], int] = {}
-    rules: dict[tuple[int, int], int] = {}
-    quarantined: list[str] = []
-    for info in sorted(location.files_below(attempt), key=lambda one: one.path):
-        if not info.base_name.endswith(".parquet") or info.base_name.startswith("."):
-            continue
-        # A task that was given up may still be writing, in a folder that Spark set aside.
-        if location.relative(info.path).startswith(f"{attempt}/_temporary/"):
-            continue
-        subindex = _subindex_of(info.path)
-        with pq.ParquetFile(location.filesystem.open_input_file(info.path)) as parquet:
-            cells_here = counted(parquet.read(CELL_COLUMNS))
-            if subindex[0] == FATES:
-                totals = rules if subindex[1] == QUARANTINED else fates
-                for at, cell in cells_here.items():
-                    totals[at] = totals.get(at, 0) + cell.rows
-                quarantined += [location.relative(info.path)] if subindex[1] == QUARANTINED else []
-                continue
-            fact = _fact(location, info, subindex, cells_here)
-            files.append(NewFile(fact, file_statistics(parquet.metadata, definition.key), _ms(info)))
-        there = cells.setdefault(subindex, {})
-        for at, cell in cells_here.items():
-            there[at] = there[at].plus(cell) if at in there else cell
-    return Written(tuple(files), cells, fates, rules, tuple(quarantined))
-
-
-def check_sizes(location: Location, files: Sequence[FileFact]) -> None:
-    """Refuse to read files that are missing or not of the size the log says."""
-    found = location.filesystem.get_file_info([location.child(file.path) for file in files])
-    for file, info in zip(files, found, strict=True):
-        if info.type == fs.FileType.File and info.size == file.bytes:
-            continue
-        state = "is missing" if info.type != fs.FileType.File else f"has {info.size} bytes, not {file.bytes}"
-        raise Damaged(
-            f"the data file {file.path} of the archive at {location.uri} {state}. Nothing was changed",
-            f"see what is lost and how to restore it: tidewheel audit {location.uri}",
-            path=file.path,
-        )
-
-
-def counted(columns: pa.Table) -> dict[tuple[int, int], Cell]:
-    """Rows and hash sum by (ins_slot, exp_slot). Hashes are summed in halves, which cannot overflow."""
-    hashes = columns.column("row_hash")
-    halves = pa.table(
-        {
-            "ins": columns.column("ins_slot"),
-            "exp": columns.column("exp_slot"),
-            "low": pc.bit_wise_and(hashes, 0xFFFFFFFF),
-            "high": pc.shift_right(hashes, 32),
-        }
-    )
-    sums = halves.group_by(["ins", "exp"], use_threads=False).aggregate(
-        [("low", "sum"), ("high", "sum"), ("ins", "count")]
-    )
-    return {
-        (row["ins"], row["exp"]): Cell(
-            row["ins_count"], ((row["high_sum"] or 0) * (1 << 32) + (row["low_sum"] or 0)) % HASH_MODULUS
-        )
-        for row in sums.to_pylist()
-    }
-
-
-def _subindex_of(path: str) -> SubIndex:
-    parts = dict(part.split("=", 1) for part in path.split("/") if "=" in part)
-    return int(parts["layout"]), int(parts["g"]), int(parts["e"])
-
-
-def _fact(
-    location: Location, info: fs.FileInfo, subindex: SubIndex, counted: Mapping[tuple[int, int], Cell]
-) -> FileFact:
-    slots, expirations = [at[0] for at in counted], [at[1] for at in counted]
-    rows = sum(cell.rows for cell in counted.values())
-    return FileFact(
-        location.relative(info.path), *subindex, min(slots), max(slots), min(expirations), max(expirations),
-        rows, info.size,
-    )  # fmt: skip
-
-
-def _ms(info: fs.FileInfo) -> int:
-    return int(info.mtime_ns // 1_000_000) if info.mtime_ns else 0

@@ -20,16 +20,16 @@ from pyspark.sql.types import LongType, StructField
 from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
 from tests.support.copies import SPAN, copied
 from tests.support.damages import bring_back
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.undo import undo
+from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.audit import Finding, Kind
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.state import FileFact
-from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.migrate import migrate
-from tidewheel.jobs.undo import undo
-from tidewheel.jobs.vacuum import vacuum
 from tidewheel.jobs.widen import widen
 from tidewheel.storage.ledger_store import fold_into_ledger
 from tidewheel.storage.location import Location

@@ -9,14 +9,14 @@ import pytest
 
 from tests.support.model_table import ModelTable, cells_of, definition_of, random_generation
 from tests.test_plan_histories import random_batch
+from tidewheel.commits.conserved import check_conserved
+from tidewheel.commits.written import NOTHING_WRITTEN, Written
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Cell
 from tidewheel.indexing.state import TableState
-from tidewheel.jobs.carry_out import check_conserved
-from tidewheel.jobs.write import NOTHING_WRITTEN, Written
 
 
 def carried_out(table: ModelTable, batches: dict[int, list[Record]]) -> tuple[TableState, Plan, Written]:

@@ -9,13 +9,13 @@ import pytest
 
 from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
 from tests.support.copies import SPAN, copied
+from tidewheel.commits import attempt
+from tidewheel.commits.undo import undo
+from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import Operation
-from tidewheel.jobs import attempt
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.undo import undo
 from tidewheel.jobs.update import update
-from tidewheel.jobs.vacuum import vacuum
 from tidewheel.storage.ledger_store import all_receipts
 
 BATCH = [Record(5, 5 + SPAN, "late", 1), Record(5, 6, "later", 2)]

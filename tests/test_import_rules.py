@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("indexing", "storage", "jobs", "sql", "dags")
+ROOMS = ("indexing", "storage", "commits", "jobs", "sql", "dags")
 # Not importable, but they import: scanned for the way they name the rooms.
 GUESTS = ("benchmarks", "scripts", "tests")
 
@@ -38,17 +38,25 @@ RULES = {
         never=_names("time random io os pathlib shutil tempfile glob subprocess socket http urllib sqlite3"),
     ),
     "storage": Rule(_names("tidewheel.storage tidewheel.indexing deltalake pyarrow")),
-    "jobs": Rule(_names("tidewheel.jobs tidewheel.indexing tidewheel.storage pyspark py4j delta deltalake pyarrow")),
+    "commits": Rule(_names("tidewheel.commits tidewheel.indexing tidewheel.storage deltalake pyarrow")),
+    "jobs": Rule(
+        _names(
+            "tidewheel.jobs tidewheel.commits tidewheel.indexing tidewheel.storage pyspark py4j delta deltalake pyarrow"
+        )
+    ),
     "sql": Rule(_names("tidewheel.sql tidewheel.indexing tidewheel.storage duckdb deltalake pyarrow xxhash")),
     # Airflow parses these files every few seconds: what is heavy waits inside the tasks.
     "dags": Rule(
         _names("tidewheel.dags tidewheel.indexing airflow"),
-        inside=_names("tidewheel tidewheel.jobs tidewheel.storage tidewheel.sql rich sqlalchemy"),
+        inside=_names("tidewheel tidewheel.commits tidewheel.jobs tidewheel.storage tidewheel.sql rich sqlalchemy"),
     ),
     # The faces: `tidewheel --help` and `import tidewheel` stay instant.
     "tidewheel": Rule(
         _names("tidewheel tidewheel.indexing click rich"),
-        inside=_names("tidewheel.jobs tidewheel.storage tidewheel.sql tidewheel.dags pyspark duckdb deltalake pyarrow"),
+        inside=_names(
+            "tidewheel.commits tidewheel.jobs tidewheel.storage tidewheel.sql tidewheel.dags"
+            " pyspark duckdb deltalake pyarrow"
+        ),
     ),
 }
 
@@ -67,15 +75,15 @@ BANS = (
     Ban(_names("print"), (), "click.echo or the rich console in the faces; logging in the rooms"),
     Ban(
         _names("uuid.uuid4 uuid.uuid1"),
-        ("jobs/attempts.py",),
-        "the attempt's id from tidewheel.jobs.attempts",
+        ("commits/attempt_id.py",),
+        "the attempt's id from tidewheel.commits.attempt_id",
     ),
     Ban(
         _names(
             "datetime.datetime.now datetime.datetime.utcnow datetime.datetime.today datetime.date.today"
             " time.time time.time_ns"
         ),
-        ("tidewheel/clock.py", "jobs/clock.py"),
+        ("tidewheel/clock.py", "commits/clock.py"),
         "a moment handed in by the caller, who has it from a clock",
     ),
 )
@@ -269,6 +277,8 @@ def test_each_room_is_read_once_and_under_its_own_name():
         ("indexing/slots.py", "from ..storage import log"),
         ("storage/log.py", "from tidewheel import jobs"),
         ("storage/log.py", "import pyspark.sql"),
+        ("commits/attempt.py", "from pyspark.sql import SparkSession"),
+        ("commits/attempt.py", "def f():\n    from tidewheel.jobs.session import open_session"),
         ("jobs/update.py", "import duckdb"),
         ("jobs/update.py", "from tidewheel.cli import main"),
         ("sql/reader.py", "def f():\n    from pyspark.sql import SparkSession"),
@@ -322,7 +332,7 @@ def test_a_banned_name_is_seen(path, line):
 
 
 def test_a_ban_ends_where_its_exception_begins():
-    assert not ban_faults(Source("jobs/clock.py", "import time\ntime.time()"))
+    assert not ban_faults(Source("commits/clock.py", "import time\ntime.time()"))
     assert not ban_faults(Source("jobs/update.py", "import time\ntime.monotonic()"))
 
 

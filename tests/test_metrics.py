@@ -12,9 +12,9 @@ from deltalake import Field
 from deltalake.schema import PrimitiveType
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tidewheel.commits.commit import NewFile, commit
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
 from tidewheel.indexing.state import FileFact
-from tidewheel.jobs.commit import NewFile, commit
 from tidewheel.storage.metrics import write_metrics_file
 
 _TYPE = re.compile(r"# TYPE ([a-z_]+) (gauge|counter)")

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.archives import SmallArchive, generation_of
+from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.definition import ArchiveFile, Policy
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.oracle import Record
-from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.update import update
 
 pytestmark = pytest.mark.usefixtures("spark")

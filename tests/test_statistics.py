@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidewheel.jobs.statistics import TEXT_MAX, file_statistics
+from tidewheel.commits.statistics import TEXT_MAX, file_statistics
 
 LAST = "\U0010ffff"
 

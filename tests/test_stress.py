@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 from tests.support.s3_archive import point_at
 from tests.support.services import object_store, require_jars
 from tests.support.stress import GRACE_S, WRITERS, expected, shared
+from tidewheel.commits.vacuum import vacuum
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.vacuum import vacuum
 from tidewheel.storage.ledger_store import all_receipts
 
 ROOT = Path(__file__).parent.parent

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.archives import SmallArchive, generation_of
 from tidewheel.indexing.oracle import Record
+from tidewheel.jobs import carry_out
 
 pytestmark = pytest.mark.usefixtures("spark")
 SPAN = 4
@@ -57,7 +58,9 @@ def test_no_rebuild_rewrites_no_row_while_its_bounds_hold(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("strategy", ["rebuild", "no_rebuild", "expire_rebuild"])
-def test_a_column_per_slot_expires_without_reading_a_file(tmp_path: Path, strategy: str) -> None:
+def test_a_column_per_slot_expires_without_reading_a_file(
+    tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     generation = generation_of(g=1, e=SPAN, strategy=strategy, span=SPAN, runs_max=1000)
     archive = SmallArchive(tmp_path, generation, SPAN).create()
     archive.update({slot: full_batch(slot) for slot in range(SPAN)})
@@ -65,12 +68,11 @@ def test_a_column_per_slot_expires_without_reading_a_file(tmp_path: Path, strate
     def no_spark() -> SparkSession:
         raise AssertionError("an expiry that only drops files needs no Spark")
 
-    from dataclasses import replace
-
     from tidewheel.jobs.update import expire
 
+    monkeypatch.setattr(carry_out, "open_session", no_spark)
     for slot in range(SPAN, 2 * SPAN - 1):
-        outcome = expire(replace(archive.job, spark=no_spark), slot)
+        outcome = expire(archive.job, slot)
         archive.oracle.expire(slot)
         assert outcome.receipt is not None
         assert (outcome.receipt.rows_read, outcome.receipt.files_added) == (0, 0)

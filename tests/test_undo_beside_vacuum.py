@@ -10,16 +10,16 @@ import pytest
 
 from tests.support.archives import EVERYTHING, HOUR_US, SmallArchive
 from tests.support.copies import committed_us, copied
+from tidewheel.commits import undo as undo_job
+from tidewheel.commits import vacuum as vacuum_job
+from tidewheel.commits.fail_points import VARIABLE, FailPointReached
+from tidewheel.commits.undo import undo
+from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import Operation
-from tidewheel.jobs import undo as undo_job
-from tidewheel.jobs import vacuum as vacuum_job
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.fail_points import VARIABLE, FailPointReached
-from tidewheel.jobs.undo import undo
 from tidewheel.jobs.update import update
-from tidewheel.jobs.vacuum import vacuum
 from tidewheel.storage.floor import UNDOS, floor, raise_floor
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location

@@ -17,13 +17,13 @@ from tests.support import byte_search
 from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
 from tests.support.built_table import BuiltTable
 from tests.support.copies import committed_us, copied
+from tidewheel.commits.fail_points import VARIABLE, FailPointReached
+from tidewheel.commits.quarantine import open_quarantine
+from tidewheel.commits.status import status
+from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, version_needed_min
-from tidewheel.jobs.fail_points import VARIABLE, FailPointReached
-from tidewheel.jobs.quarantine import open_quarantine
-from tidewheel.jobs.status import status
 from tidewheel.jobs.update import update
-from tidewheel.jobs.vacuum import vacuum
 from tidewheel.storage.ledger_store import all_receipts, state_of
 from tidewheel.storage.snapshot import open_snapshot
 

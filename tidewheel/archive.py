@@ -34,12 +34,12 @@ from tidewheel.resolve import Target, resolve
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from tidewheel.jobs.archive import ArchiveJob
-    from tidewheel.jobs.attempt import Outcome
+    from tidewheel.commits.archive import ArchiveJob
+    from tidewheel.commits.attempt import Outcome
+    from tidewheel.commits.undo import Undone
+    from tidewheel.commits.vacuum_report import VacuumReport
     from tidewheel.jobs.audit import AuditReport
-    from tidewheel.jobs.undo import Undone
     from tidewheel.jobs.update import Confirmations
-    from tidewheel.jobs.vacuum_report import VacuumReport
     from tidewheel.sql.explanations import Explanation
     from tidewheel.sql.questions import Question
     from tidewheel.sql.reader import Reader
@@ -207,13 +207,13 @@ class Archive:
 
     def undo(self, to_version: int | None = None, *, dry_run: bool = False) -> Undone:
         """Go back to an earlier version, the one before the last operation unless another is named."""
-        from tidewheel.jobs.undo import undo
+        from tidewheel.commits.undo import undo
 
         return undo(self.job, to_version=to_version, dry_run=dry_run)
 
     def vacuum(self, *, dry_run: bool = False) -> VacuumReport:
         """Delete the files that left the archive longer ago than the grace period."""
-        from tidewheel.jobs.vacuum import vacuum
+        from tidewheel.commits.vacuum import vacuum
 
         return vacuum(self.job, dry_run=dry_run)
 
@@ -221,7 +221,7 @@ class Archive:
 
     def status(self) -> Status:
         """Watermark, lag, missing slots, the grid of sub-indices, and when bytes that expire now are gone."""
-        from tidewheel.jobs.status import status
+        from tidewheel.commits.status import status
 
         # Without the file: an archive can be looked at while its file still says something else than the table.
         return status(replace(self.job, file=None))
@@ -304,7 +304,7 @@ class Archive:
     @cached_property
     def job(self) -> ArchiveJob:
         """The archive as the jobs take it."""
-        from tidewheel.jobs.archive import ArchiveJob
+        from tidewheel.commits.archive import ArchiveJob
 
         progress = self._progress or (lambda step: None)
         return ArchiveJob(self.location, self.file, self.now_us, progress=progress)
@@ -325,7 +325,7 @@ class Archive:
     def now_us(self) -> int:
         if self._clock is not None:
             return self._clock()
-        from tidewheel.jobs.clock import now_us
+        from tidewheel.commits.clock import now_us
 
         return now_us()
 

@@ -26,9 +26,9 @@ from tidewheel.views.figures import count, counted, seconds, size, slots_name
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
-    from tidewheel.jobs.attempt import Outcome
+    from tidewheel.commits.attempt import Outcome
+    from tidewheel.commits.vacuum_report import VacuumReport
     from tidewheel.jobs.audit import AuditReport
-    from tidewheel.jobs.vacuum_report import VacuumReport
     from tidewheel.sql.results import Result
 
 _WIDTH_MAX = 100

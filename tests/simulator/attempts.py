@@ -1,6 +1,6 @@
 """Writers of the simulated archive: each step of an attempt on its own, so that others come between.
 
-The order of decisions is that of jobs/attempt.py, jobs/update.py, jobs/forget.py, jobs/migrate.py and jobs/undo.py;
+The order of decisions is that of commits/attempt.py and undo.py, jobs/update.py, forget.py and migrate.py;
 what they decide with is the real thing, and only reading and writing of files is this model's.
 """
 

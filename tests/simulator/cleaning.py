@@ -1,4 +1,4 @@
-"""Vacuum of the simulated archive, one step at a time, as jobs/vacuum.py does it: others come between."""
+"""Vacuum of the simulated archive, one step at a time, as commits/vacuum.py does it: others come between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Undo of the simulated archive, one step at a time, as jobs/undo.py does it: others come between."""
+"""Undo of the simulated archive, one step at a time, as commits/undo.py does it: others come between."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.definition import (
     ArchiveFile,
     Clock,
@@ -22,7 +23,6 @@ from tidewheel.indexing.definition import (
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.oracle import Oracle, Record
 from tidewheel.indexing.slots import TimeAxis, moment
-from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.create import create
 from tidewheel.jobs.update import Confirmations, Outcome, expire, update
 from tidewheel.storage.ledger_store import state_of

@@ -28,10 +28,10 @@ from deltalake import Field
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.cli import main
 from tidewheel.commands import COMMANDS
+from tidewheel.commits.commit import create_table
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.receipts import Operation, Receipt
-from tidewheel.jobs.commit import create_table
 from tidewheel.storage.location import Location
 
 GOOD_FILE = """

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from tests.support.archives import SmallArchive
 from tests.support.services import ObjectStore
+from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.slots import moment
-from tidewheel.jobs.archive import ArchiveJob
 from tidewheel.jobs.object_store import object_store_settings
 from tidewheel.storage.location import Location
 

@@ -17,7 +17,7 @@ from tidewheel.output import Output
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
-    from tidewheel.jobs.attempt import Outcome
+    from tidewheel.commits.attempt import Outcome
 
 
 @command

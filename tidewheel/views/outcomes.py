@@ -17,8 +17,8 @@ from tidewheel.views.figures import count, counted, seconds, short_iso, size, sl
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
-    from tidewheel.jobs.attempt import Outcome
-    from tidewheel.jobs.undo import Undone
+    from tidewheel.commits.attempt import Outcome
+    from tidewheel.commits.undo import Undone
 
 _SLOTS_SHOWN = 12
 

@@ -1,19 +1,16 @@
-"""What every operation on an archive needs: where it lies, its file, a clock, and Spark if it comes to that."""
+"""What every operation on an archive needs: where it lies, its file, a clock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from pyspark.sql import SparkSession
-
+from tidewheel.commits.clock import now_us
 from tidewheel.indexing.definition import ArchiveFile, Definition
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import MEBIBYTE, Generation
 from tidewheel.indexing.slots import iso
-from tidewheel.jobs.clock import now_us
-from tidewheel.jobs.session import open_session
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
@@ -24,7 +21,7 @@ def _silent(step: str) -> None:
 
 @dataclass(frozen=True)
 class ArchiveJob:
-    """An archive as jobs see it. `spark` is called only when there is something to compute.
+    """An archive as operations see it.
 
     `file` may be missing for what needs no source: expire, forget, undo, vacuum, audit.
     """
@@ -32,7 +29,6 @@ class ArchiveJob:
     location: Location
     file: ArchiveFile | None = None
     clock: Callable[[], int] = now_us
-    spark: Callable[[], SparkSession] = open_session
     progress: Callable[[str], None] = field(default=_silent)
 
     def snapshot(self, version: int | None = None) -> Snapshot:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, Try, attempt
+from tidewheel.commits.commit import commit
+from tidewheel.commits.receipt import bare_receipt
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.attempt import Outcome, Try, attempt
-from tidewheel.jobs.carry_out import Work
-from tidewheel.jobs.commit import commit
-from tidewheel.jobs.receipt import bare_receipt
-from tidewheel.jobs.write import NOTHING_WRITTEN
 
 
 def fence(job: ArchiveJob) -> Outcome:

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from tidewheel.commits.vacuum_report import VacuumReport
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.vacuum import StoredFile
-from tidewheel.jobs.vacuum_report import VacuumReport
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import LogFiles, list_log
 

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.fence import fence
+from tidewheel.commits.quarantine import FOLDER, open_quarantine
+from tidewheel.commits.vacuum_report import QUARANTINE, VacuumReport
+from tidewheel.commits.vacuum_steps import delete, delete_log, write_checkpoint
 from tidewheel.indexing.batches import batches_since
 from tidewheel.indexing.vacuum import log_unneeded, unneeded
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.fence import fence
-from tidewheel.jobs.quarantine import FOLDER, open_quarantine
-from tidewheel.jobs.vacuum_report import QUARANTINE, VacuumReport
-from tidewheel.jobs.vacuum_steps import delete, delete_log, write_checkpoint
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import list_log, removed_after

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt_id import new_attempt
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.housekeeping import after_commit
+from tidewheel.commits.work import Work, discard
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.state import TableState
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.attempts import new_attempt
-from tidewheel.jobs.carry_out import Work, discard
-from tidewheel.jobs.fail_points import reach
-from tidewheel.jobs.housekeeping import after_commit
 from tidewheel.storage.lease import Lease
 from tidewheel.storage.ledger_store import receipts_after, state_of
 from tidewheel.storage.snapshot import Snapshot

@@ -5,7 +5,7 @@ In this order, so that whatever is interrupted leaves an archive that is whole:
 1. No undo goes back any more beyond what vacuum leaves whole; one under way is stopped by a fence (`storage/floor.py`).
 2. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
 3. Data files that no version within grace needs, with the folders they leave empty. If no commit ever brought some of
-   them, a fence is committed first (`jobs/fence.py`); else vacuum commits nothing.
+   them, a fence is committed first (`commits/fence.py`); else vacuum commits nothing.
 4. Log entries and checkpoints older than the log's retention, never beyond what a reader within grace needs.
 5. Quarantined records of batches that no longer count, or that are past their own retention.
 6. Lease tickets of dead writers, and temporary files of writes that were cut off.
@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.fence import fence
+from tidewheel.commits.vacuum_quarantine import sweep_quarantine
+from tidewheel.commits.vacuum_report import DATA, LEASE, LOG_FILES, TEMPORARY, VacuumReport
+from tidewheel.commits.vacuum_steps import delete, delete_log, write_checkpoint
+from tidewheel.indexing.fates import FATES
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.fail_points import reach
-from tidewheel.jobs.fence import fence
-from tidewheel.jobs.judge import FATES
-from tidewheel.jobs.vacuum_quarantine import sweep_quarantine
-from tidewheel.jobs.vacuum_report import DATA, LEASE, LOG_FILES, TEMPORARY, VacuumReport
-from tidewheel.jobs.vacuum_steps import delete, delete_log, write_checkpoint
 from tidewheel.storage.floor import raise_floor, undos, withdraw
 from tidewheel.storage.lease import FOLDER as LEASE_FOLDER
 from tidewheel.storage.lease import WAIT_MAX_S

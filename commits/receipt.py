@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.work import Work
 from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.fates import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
 from tidewheel.indexing.state import TableState
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.carry_out import Work
-from tidewheel.jobs.judge import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
 
 PROGRAM = f"tidewheel {version('tidewheel')}"
 

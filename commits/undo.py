@@ -16,21 +16,21 @@ from dataclasses import dataclass
 
 import pyarrow.parquet as pq
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome
+from tidewheel.commits.attempt_id import new_attempt
+from tidewheel.commits.commit import NewFile, commit
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.housekeeping import after_commit
+from tidewheel.commits.receipt import PROGRAM
+from tidewheel.commits.statistics import file_statistics
+from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.plan import FileChange, Plan
 from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.slots import MICROS_PER_SECOND, iso
 from tidewheel.indexing.state import FileFact, TableState
 from tidewheel.indexing.undo import refuse_barriers, restoration_between, tombstones_between
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.attempt import Outcome
-from tidewheel.jobs.attempts import new_attempt
-from tidewheel.jobs.commit import NewFile, commit
-from tidewheel.jobs.fail_points import reach
-from tidewheel.jobs.housekeeping import after_commit
-from tidewheel.jobs.receipt import PROGRAM
-from tidewheel.jobs.statistics import file_statistics
-from tidewheel.jobs.write import check_sizes
 from tidewheel.storage.floor import announced, floor
 from tidewheel.storage.ledger_store import entry_receipt, receipts_after, state_of
 from tidewheel.storage.log_files import list_log

@@ -9,9 +9,9 @@ import logging
 
 from deltalake.exceptions import DeltaError
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.jobs.archive import ArchiveJob
-from tidewheel.jobs.fail_points import reach
 from tidewheel.storage.ledger_store import FOLD_EVERY_COMMITS, fold_into_ledger
 from tidewheel.storage.snapshot import open_snapshot
 

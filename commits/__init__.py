@@ -1,0 +1,1 @@
+"""The protocol: attempt, plan, commit once, receipt; undo, fence and vacuum beside it. No Spark."""

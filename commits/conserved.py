@@ -1,0 +1,86 @@
+"""Nothing lost, doubled or changed: what was written is held against the ledger before it may be committed.
+
+The cells that went in (by the ledger, less what the plan takes out, plus the batch) must be the cells that came out.
+In a sub-index of which some files stay, that can be told where these hold other insertion slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tidewheel.commits.written import Written
+from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.receipts import Cell
+from tidewheel.indexing.state import SubIndex, TableState
+
+EVERY_SLOT = range(-(1 << 62), 1 << 62)
+
+
+def check_conserved(
+    state: TableState,
+    plan: Plan,
+    written: Written,
+    forgotten: Mapping[tuple[int, int], Cell] = MappingProxyType({}),
+) -> None:
+    """Refuse to commit files that lost, doubled or changed a row, wherever the ledger tells what was in those read."""
+    told = _slots_told(state, plan)
+    expected: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: {} for at in told}
+    for slot, record in state.ledger.records.items():
+        if slot in plan.slots:
+            continue
+        layout = state.definition.generation(record.generation).layout
+        for expiration, cell in record.cells.items():
+            at = (record.generation, layout.row_of(slot), layout.column_of(expiration))
+            if slot in told.get(at, ()) and (plan.watermark is None or expiration > plan.watermark):
+                left = cell.minus(forgotten.get((slot, expiration), Cell(0, 0)))
+                if left.rows:
+                    expected[at][(slot, expiration)] = left
+    for at in told:
+        found = {c: v for c, v in written.cells.get(at, {}).items() if c[0] not in plan.slots}
+        if found != expected[at]:
+            raise _not_conserved(state, f"sub-index {at}", found, expected[at])
+
+
+def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
+    """By sub-index with files rewritten: the insertion slots whose records all were in files that go.
+
+    All slots if no file stays; else those of the files rewritten, unless a file that stays has one of them, too.
+    """
+    rewritten = {change.file.path for change in plan.rewritten}
+    going = rewritten | {change.file.path for change in plan.dropped}
+    groups = state.by_subindex()
+    told = {}
+    for at in {change.file.subindex for change in plan.rewritten}:
+        read = [file for file in groups[at] if file.path in rewritten]
+        staying = [file for file in groups[at] if file.path not in going]
+        first, last = min(file.ins_min for file in read), max(file.ins_max for file in read)
+        if not staying:
+            told[at] = EVERY_SLOT
+        elif not any(file.ins_min <= last and first <= file.ins_max for file in staying):
+            told[at] = range(first, last + 1)
+    return told
+
+
+def check_all_conserved(state: TableState, written: Written) -> None:
+    """The same for a move of everything: all cells alive go in, and come out."""
+    found: dict[tuple[int, int], Cell] = {}
+    for cells in written.cells.values():
+        for at, cell in cells.items():
+            found[at] = found[at].plus(cell) if at in found else cell
+    expected = state.ledger.cells()
+    if found != expected:
+        raise _not_conserved(state, "the archive", found, expected)
+
+
+def _not_conserved(
+    state: TableState, what: str, found: Mapping[tuple[int, int], Cell], expected: Mapping[tuple[int, int], Cell]
+) -> Damaged:
+    wrong = sorted(at for at in found.keys() | expected.keys() if found.get(at) != expected.get(at))
+    return Damaged(
+        f"{what} does not hold what the ledger says: {len(wrong)} cells differ, the first is "
+        f"(insertion slot {wrong[0][0]}, expiration slot {wrong[0][1]}). Nothing was changed",
+        f"name the cells and files: tidewheel audit {state.definition.name}",
+        cells=wrong,
+    )

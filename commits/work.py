@@ -1,0 +1,36 @@
+"""What an attempt has done for a plan before its commit, and how it is thrown away if there is none."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyarrow.fs import FileType
+
+from tidewheel.commits.written import Written
+from tidewheel.indexing.plan import Plan
+from tidewheel.storage.location import Location
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an attempt has written for a plan, not committed yet."""
+
+    plan: Plan
+    folder: str
+    written: Written
+    lineage: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    capped_rows: int = 0
+    rows_read: int = 0
+
+
+def discard(location: Location, folder: str) -> None:
+    """Delete what an attempt wrote and certainly did not commit; what stays behind is vacuum's."""
+    try:
+        if location.filesystem.get_file_info(location.child(folder)).type == FileType.Directory:
+            location.filesystem.delete_dir(location.child(folder))
+    except OSError as error:
+        LOG.warning("the uncommitted folder %s could not be deleted; vacuum will: %s", folder, error)

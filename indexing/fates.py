@@ -1,0 +1,6 @@
+"""What becomes of a record that is not stored, as the numbers by which attempts write it beside their files."""
+
+FATES = -1  # the layout number of what is not stored
+COUNTED, QUARANTINED = 0, 1  # its rows: without and with values
+SHORT_LIVED, DEAD_ON_ARRIVAL, FORGOTTEN = 1, 2, 3
+RULES = ("null_key", "null_expiry", "future", "expired_on_arrival", "too_long")
