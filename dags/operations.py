@@ -5,8 +5,8 @@ Each has one task, named as the operation. The parameters are checked by Airflow
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from tidewheel.dags.receipts import small_receipt, write_metrics
 from tidewheel.dags.updating import CONFIRMATIONS
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.key_text import keys_in, whole_key
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -89,7 +90,8 @@ class Forget(ArchiveOperator):
 
     def work(self, archive: Archive, context: Context) -> dict[str, Any] | None:
         params = context["params"]
-        keys = _keys_in(params["keys_file"]) if params["keys_file"] else []
+        columns = archive.snapshot().definition.key
+        keys = _keys_in(params["keys_file"], columns) if params["keys_file"] else []
         outcome = archive.forget(keys, where=params["where"], dry_run=params["dry_run"])
         return _told(self, archive, outcome)
 
@@ -104,14 +106,14 @@ def _told(task: ArchiveOperator, archive: Archive, outcome: Outcome) -> dict[str
     return small_receipt(outcome.version, outcome.receipt, archive.axis)
 
 
-def _keys_in(path: str) -> list[list[str]]:
-    """One key a line: its text, or a JSON list for a key of several columns."""
+def _keys_in(path: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """One key a line, written as on the command line."""
     try:
         with open(path, encoding="utf-8") as file:
-            lines = [line.strip() for line in file if line.strip()]
-    except OSError as error:
+            listed = keys_in(file.read())
+    except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"the keys cannot be read: {error}. Nothing was changed", "check keys_file") from error
-    return [[str(part) for part in json.loads(line)] if line.startswith("[") else [line] for line in lines]
+    return [whole_key(text, columns) for text in listed]
 
 
 def _flag(description: str, default: bool = False) -> Param:
@@ -163,7 +165,7 @@ _FORGET = (
     Forget,
     {
         "keys_file": Param(
-            "", type="string", description="A file that the worker can read, one key a line (JSON list: many columns)."
+            "", type="string", description="A file that the worker can read, one key a line (several columns: CSV)."
         ),
         "where": Param("", type="string", description="Or an SQL predicate over the archive's columns."),
         "dry_run": _flag("Only log the plan, change nothing.", default=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -25,6 +26,15 @@ _PRIMITIVES = {
     "binary": "BLOB",
     "date": "DATE",
     "timestamp": "TIMESTAMPTZ",
+}
+
+_WRITTEN: dict[Callable[[pa.DataType], bool], str] = {
+    pa.types.is_integer: "a whole number that fits, such as 42",
+    pa.types.is_floating: "a number, such as 1.5",
+    pa.types.is_decimal: "a number with no more digits than the column has, such as 1.25",
+    pa.types.is_boolean: "true or false",
+    pa.types.is_date: "a day, such as 2026-11-18",
+    pa.types.is_timestamp: "a moment with its zone, such as 2026-11-18T10:00:00Z",
 }
 
 DeltaType = PrimitiveType | ArrayType | MapType | StructType | VariantType
@@ -62,8 +72,17 @@ def typed_key(value: Any, name: str, arrow_type: pa.DataType) -> Any:
         return _converted(value, arrow_type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
-            f"{value!r} cannot be a value of the key column {name}, which is of type {arrow_type}: {error}"
+            f"{value!r} cannot be a value of the key column {name}, which is of type {arrow_type}: {error}",
+            _key_remedy(arrow_type),
         ) from error
+
+
+def _key_remedy(arrow_type: pa.DataType) -> str:
+    """How a key of a type is written."""
+    for is_kind, remedy in _WRITTEN.items():
+        if is_kind(arrow_type):
+            return f"give {remedy}"
+    return f"give a value of type {arrow_type}"
 
 
 def _converted(value: Any, arrow_type: pa.DataType) -> Any:

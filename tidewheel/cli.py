@@ -93,8 +93,17 @@ def _misused(error: click.ClickException) -> int:
     lines = [printable(line) for line in said.getvalue().splitlines()]
     if not any("--help" in line for line in lines):
         lines.append("Try 'tidewheel --help' for help.")
+    lines += _behind_dashes(error)
     click.echo("\n".join(lines), err=True)
     return error.exit_code
+
+
+def _behind_dashes(error: click.ClickException) -> list[str]:
+    """A key may begin with a dash, as numbers below zero do: how it is told from an option."""
+    context = error.ctx if isinstance(error, click.NoSuchOption) else None
+    if context is None or "key" not in {param.name for param in context.command.params}:
+        return []
+    return [f"A key that begins with a dash goes behind --: {context.command_path} ARCHIVE -- -5"]
 
 
 def _nobody_reads() -> int:

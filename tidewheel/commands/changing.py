@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +10,7 @@ import click
 
 from tidewheel.commands.common import ARCHIVE, DRY_RUN, YES, command, opened
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.key_text import keys_in, whole_key
 from tidewheel.indexing.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
 from tidewheel.output import Output
 
@@ -61,7 +60,7 @@ def migrate(output: Output, archive: str, run_both: bool, dry_run: bool, **layou
 
 @command
 @ARCHIVE
-@click.option("--key", "keys", multiple=True, metavar="K", help="A key; a composite one with commas. Repeatable.")
+@click.option("--key", "keys", multiple=True, metavar="K", help="A key, written as for probe. Repeatable.")
 @click.option(
     "--keys-file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -87,7 +86,8 @@ def forget(
     """  # fmt: skip
     listed = _listed_keys(keys_file) if keys_file else []
     with opened(output, archive, "looking at the archive") as opened_archive:
-        wanted = _keys([*keys, *listed], opened_archive.snapshot().definition.key)
+        columns = opened_archive.snapshot().definition.key
+        wanted = [whole_key(text, columns) for text in (*keys, *listed)]
     if not dry_run:
         what = f"{len(wanted)} keys" if wanted else f"all records where {where}"
         output.confirm(f"Forget {what} in archive {archive}, for good?", yes)
@@ -161,28 +161,12 @@ def _changed(current: Generation, given: dict[str, Any]) -> Generation:
 
 
 def _listed_keys(path: Path) -> list[str]:
-    """The lines of a file that are not empty. Only a line feed ends one: a key may hold Unicode's other line ends."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return keys_in(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(
             f"the keys in {path} cannot be read: {error}. Nothing was changed", "write them as UTF-8, one on each line"
         ) from error
-    return [line for line in text.split("\n") if line]
-
-
-def _keys(lines: Iterable[str], columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Keys from text: as it stands for one column, as a line of CSV for several."""
-    if len(columns) == 1:
-        return [(line,) for line in lines]
-    keys = [tuple(fields) for fields in csv.reader(lines)]
-    for key in keys:
-        if len(key) != len(columns):
-            raise InvalidInput(
-                f"the key {','.join(key)} has {len(key)} values, the archive's key is {', '.join(columns)}",
-                "give a value for each, separated by commas",
-            )
-    return keys
 
 
 def _show(output: Output, archive: Archive, outcome: Outcome) -> None:

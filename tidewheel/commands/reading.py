@@ -10,6 +10,7 @@ import click
 
 from tidewheel.commands.common import ARCHIVE, AS_OF, COLUMNS, COUNT_MAX, command, names_in, opened
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.key_text import key_values
 from tidewheel.indexing.slots import iso
 from tidewheel.output import Output
 from tidewheel.views.figures import counted
@@ -54,7 +55,8 @@ def probe(
 ) -> None:  # fmt: skip
     """Give the live records of one key, or of a range of keys.
 
-    A composite key takes its values in order; the first ones will do.
+    A key of several columns is its values in order with commas between them, and the first ones will do; a
+    value that holds a comma or a quote stands within double quotes. A key that begins with a dash goes behind --.
 
     \b
     Examples:
@@ -67,8 +69,14 @@ def probe(
 
     if bool(key) == bool(bounds):
         raise InvalidInput("a probe needs a key or a range, one of the two", "give KEY, or --range LOW HIGH")
-    question: Question = Range(*bounds) if bounds else Probe(key)
     with opened(output, archive, "probing") as opened_archive:
+        columns_of_key = opened_archive.reader.definition.key
+        question: Question
+        if bounds:
+            question = Range(*(key_values(bound, columns_of_key) for bound in bounds))
+        else:
+            # Several arguments are the values one by one, as a shell passes them.
+            question = Probe(key_values(key[0], columns_of_key) if len(key) == 1 else key)
         _ask(output, opened_archive, question, columns, as_of, explain, **how)
 
 

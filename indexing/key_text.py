@@ -1,0 +1,62 @@
+"""How a key is written as text: one way for the command line, for files of keys and for runs of Airflow.
+
+A key of one column is its text as it stands, whatever it holds. A key of several columns is a line of CSV: values
+between commas, and a value that holds a comma, a quote or a line's end within double quotes, as in UA,1545 or
+"Smith, John",7. What type a value has is its column's business.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+
+from tidewheel.indexing.errors import InvalidInput
+
+
+def key_values(text: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """The values that a key's text names, for the first of its columns.
+
+    >>> key_values("a,b", ["host"]), key_values('"a,b",7', ["host", "port"]), key_values("a", ["host", "port"])
+    (('a,b',), ('a,b', '7'), ('a',))
+    """
+    if len(columns) == 1:
+        return (text,)
+    said = f"the key {text!r} of ({', '.join(columns)})"
+    try:
+        rows = list(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise InvalidInput(
+            f"{said} is not a line of CSV: {str(error).partition(' - ')[0]}", key_remedy(columns)
+        ) from error
+    values = tuple(rows[0]) if len(rows) == 1 else ()
+    if not 0 < len(values) <= len(columns):
+        raise InvalidInput(f"{said} has {len(values)} values", key_remedy(columns))
+    return values
+
+
+def whole_key(text: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """The same for a key that must name every column."""
+    values = key_values(text, columns)
+    if len(values) < len(columns):
+        raise InvalidInput(
+            f"the key {text!r} has {len(values)} of the {len(columns)} values ({', '.join(columns)})",
+            key_remedy(columns),
+        )
+    return values
+
+
+def keys_in(text: str) -> list[str]:
+    """The keys of a file, one on each line. Only a line feed ends one: a key may hold Unicode's other line ends.
+
+    >>> keys_in("a\\n\\nb\\u2028c\\n")
+    ['a', 'b\\u2028c']
+    """
+    return [line for line in text.split("\n") if line]
+
+
+def key_remedy(columns: Sequence[str]) -> str:
+    """How to write one."""
+    return (
+        f"write {','.join(columns)}: the values in this order with commas between them, one that holds a comma or a "
+        'quote within "double quotes"'
+    )
