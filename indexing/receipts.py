@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +19,7 @@ class Operation(StrEnum):
     WIDEN = "widen"
     UNDO = "undo"
     FENCE = "fence"
+    OBSERVE = "observe"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class Cell:
 
 
 Cells = Mapping[int, Cell]  # by expiration slot
+# A batch is that of a slot and a part. A user's archive has one part, without a name; a derived one has a part for each
+# of the things it is derived by, so that one of them can be replaced without the others.
+BatchKey = tuple[int, str]
 
 
 def cells_to_json(cells: Cells) -> dict[str, list[Any]]:
@@ -45,6 +49,12 @@ def cells_to_json(cells: Cells) -> dict[str, list[Any]]:
 
 def cells_from_json(values: Mapping[str, Any]) -> dict[int, Cell]:
     return {int(slot): Cell(rows, int(digest, 16)) for slot, (rows, digest) in values.items()}
+
+
+def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Of values read back, those that this program knows: a later one may have written more."""
+    names = {one.name for one in fields(kind)}
+    return {name: value for name, value in values.items() if name in names}
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,11 @@ class SlotReceipt:
     quarantined: int
     cells: Cells
     lineage: tuple[str, ...] = ()
+    part: str = ""
+
+    @property
+    def key(self) -> BatchKey:
+        return (self.slot, self.part)
 
     @property
     def balanced(self) -> bool:
@@ -77,11 +92,13 @@ class SlotReceipt:
             "quarantined": self.quarantined,
             "cells": cells_to_json(self.cells),
             "lineage": list(self.lineage),
+            **({"part": self.part} if self.part else {}),
         }
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> SlotReceipt:
-        return SlotReceipt(**{**values, "cells": cells_from_json(values["cells"]), "lineage": tuple(values["lineage"])})
+        known = known_fields(SlotReceipt, values)
+        return SlotReceipt(**{**known, "cells": cells_from_json(values["cells"]), "lineage": tuple(values["lineage"])})
 
 
 @dataclass(frozen=True)
@@ -116,7 +133,43 @@ class SlotRecord:
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> SlotRecord:
-        return SlotRecord(**{**values, "cells": cells_from_json(values["cells"])})
+        return SlotRecord(**{**known_fields(SlotRecord, values), "cells": cells_from_json(values["cells"])})
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Which batch of a slot and part counts, whether cells of it are alive or not.
+
+    `erasure` is the head of the last forget that may have taken something from it, `revision` how often it was
+    replaced. `cells` and `lineage` are kept for named parts only: those of a whole slot are in its record.
+    """
+
+    attempt: str
+    rows_in: int
+    erasure: int = 0
+    revision: int = 0
+    lineage: tuple[str, ...] = ()
+    cells: Cells = field(default_factory=dict)
+
+    def to_json(self) -> list[Any]:
+        cells = [cells_to_json(self.cells)] if self.cells else []
+        return [self.attempt, self.rows_in, self.erasure, self.revision, list(self.lineage), *cells]
+
+    @staticmethod
+    def from_json(values: list[Any]) -> Batch:
+        attempt, rows_in, erasure, revision, lineage, *rest = values
+        return Batch(attempt, rows_in, erasure, revision, tuple(lineage), cells_from_json(rest[0] if rest else {}))
+
+
+Batches = Mapping[BatchKey, Batch]
+
+
+def batches_to_json(batches: Batches) -> list[Any]:
+    return [[slot, part, *batch.to_json()] for (slot, part), batch in sorted(batches.items())]
+
+
+def batches_from_json(values: list[Any]) -> dict[BatchKey, Batch]:
+    return {(slot, part): Batch.from_json(rest) for slot, part, *rest in values}
 
 
 @dataclass(frozen=True)
@@ -127,6 +180,23 @@ class Restoration:
     applied: tuple[tuple[int, int], ...]
     records: tuple[SlotRecord, ...]
     removed: tuple[int, ...]
+    batches: Batches = field(default_factory=dict)
+    batches_removed: tuple[BatchKey, ...] = ()
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Somebody derives from the archive: how many slots back its batches must be known, and those known by then."""
+
+    horizon: int
+    batches: Batches = field(default_factory=dict)
+
+    def to_json(self) -> list[Any]:
+        return [self.horizon, batches_to_json(self.batches)]
+
+    @staticmethod
+    def from_json(values: list[Any]) -> Observation:
+        return Observation(values[0], batches_from_json(values[1]))
 
 
 @dataclass(frozen=True)
@@ -143,6 +213,7 @@ class Receipt:
     forgotten: tuple[tuple[int, Cells], ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     restoration: Restoration | None = None
+    observation: Observation | None = None
     relocated: bool = False
     capped_rows: int = 0
     files_added: int = 0
@@ -165,20 +236,27 @@ class Receipt:
         values["forgotten"] = [[slot, cells_to_json(cells)] for slot, cells in self.forgotten]
         values["tombstones"] = [[list(t.columns), t.digest, t.slot_max] for t in self.tombstones]
         values["restoration"] = _restoration_to_json(self.restoration)
+        # Programs before it refuse a field they do not know: it is there only where somebody observes.
+        if self.observation is None:
+            del values["observation"]
+        else:
+            values["observation"] = self.observation.to_json()
         values["subindices_touched"] = [list(one) for one in self.subindices_touched]
         values["timings_ms"] = dict(self.timings_ms)
         return values
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Receipt:
+        observation = values.get("observation")
         return Receipt(
             **{
-                **values,
+                **known_fields(Receipt, values),
                 "operation": Operation(values["operation"]),
                 "slots": tuple(SlotReceipt.from_json(one) for one in values["slots"]),
                 "forgotten": tuple((slot, cells_from_json(cells)) for slot, cells in values["forgotten"]),
                 "tombstones": tuple(Tombstone(tuple(c), d, s) for c, d, s in values["tombstones"]),
                 "restoration": _restoration_from_json(values["restoration"]),
+                "observation": None if observation is None else Observation.from_json(observation),
                 "subindices_touched": tuple((int(n), int(g), int(e)) for n, g, e in values["subindices_touched"]),
             }
         )
@@ -192,15 +270,26 @@ def _restoration_to_json(restoration: Restoration | None) -> dict[str, Any] | No
         "applied": [list(one) for one in restoration.applied],
         "records": [one.to_json() for one in restoration.records],
         "removed": list(restoration.removed),
+        "batches": batches_to_json(restoration.batches),
+        "batches_removed": [list(key) for key in restoration.batches_removed],
     }
 
 
 def _restoration_from_json(values: Mapping[str, Any] | None) -> Restoration | None:
     if values is None:
         return None
+    records = tuple(SlotRecord.from_json(one) for one in values["records"])
+    # Programs before the batch map told of batches with live cells only.
+    batches = {(one.slot, ""): Batch(one.attempt, one.rows_in) for one in records}
+    batches_removed = tuple((slot, "") for slot in values["removed"])
+    if "batches" in values:
+        batches = batches_from_json(values["batches"])
+        batches_removed = tuple((slot, part) for slot, part in values["batches_removed"])
     return Restoration(
         version=values["version"],
         applied=tuple((first, last) for first, last in values["applied"]),
-        records=tuple(SlotRecord.from_json(one) for one in values["records"]),
+        records=records,
         removed=tuple(values["removed"]),
+        batches=batches,
+        batches_removed=batches_removed,
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.ledger import Ledger
-from tidewheel.indexing.receipts import Operation, Receipt, Restoration, Tombstone
+from tidewheel.indexing.receipts import Batch, BatchKey, Operation, Receipt, Restoration, Tombstone
 
 _BARRIERS = {
     Operation.INIT: ("it created the archive", "delete the archive's folder if it is not wanted"),
@@ -36,12 +36,28 @@ def refuse_barriers(receipts: Iterable[tuple[int, Receipt]], version: int) -> No
 
 def restoration_between(now: Ledger, then: Ledger) -> Restoration:
     """What must change in the present ledger to make it the earlier one. Cost: one pass over the records."""
+    unknown = _unknown_batches(now, then)
     return Restoration(
         version=then.version,
         applied=then.applied,
         records=tuple(record for slot, record in sorted(then.records.items()) if now.records.get(slot) != record),
         removed=tuple(sorted(now.records.keys() - then.records.keys())),
+        batches={
+            **{key: batch for key, batch in then.batches.items() if now.batches.get(key) != batch},
+            **dict.fromkeys(unknown, Batch("", 0)),
+        },
+        batches_removed=tuple(sorted(now.batches.keys() - then.batches.keys() - unknown)),
     )
+
+
+def _unknown_batches(now: Ledger, then: Ledger) -> set[BatchKey]:
+    """Batches that counted then, of which the map did not tell yet, as nobody asked that far back.
+
+    Nobody can tell which one counts again; one without a name does, that no one has seen.
+    """
+    if now.horizon <= then.horizon:
+        return set()
+    return {key for key in now.batches.keys() - then.batches.keys() if then.has_applied(key[0])}
 
 
 def tombstones_between(now: Ledger, then: Ledger) -> tuple[Tombstone, ...]:

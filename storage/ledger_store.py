@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from tidewheel.indexing.changes import Change, changes_between
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.ledger import Ledger, fold_all
 from tidewheel.indexing.receipts import Receipt
@@ -48,6 +49,21 @@ def ledger_of(snapshot: Snapshot) -> Ledger:
     return replace(ledger, version=snapshot.version)
 
 
+def ledger_at(snapshot: Snapshot, version: int) -> Ledger:
+    """The ledger at an earlier version, also where the log does not reach back to it. Cost: ledger files since."""
+    reached = [at for at in folded_versions(snapshot) if at <= version]
+    folds = dict(_folds(snapshot))
+    ledger = Ledger.from_json(_read(snapshot, folds[reached[-1]])["ledger"]) if reached else Ledger()
+    later = ((at, receipt) for at, receipt in receipts_since(snapshot, ledger.version) if at <= version)
+    return replace(fold_all(ledger, later, snapshot.definition.span), version=version)
+
+
+def changes_since(snapshot: Snapshot, version: int) -> Iterator[Change]:
+    """The feed of changes from a version to the snapshot's."""
+    ledger = ledger_at(snapshot, version)
+    return changes_between(ledger, receipts_since(snapshot, version), snapshot.definition.span)
+
+
 def checked(snapshot: Snapshot) -> Snapshot:
     """The snapshot; refused if its log was cut or is not the one that its commits made.
 
@@ -75,12 +91,18 @@ def entry_receipt(snapshot: Snapshot, version: int) -> Receipt | None:
 
 def all_receipts(snapshot: Snapshot) -> Iterator[tuple[int, Receipt]]:
     """Every receipt since the archive began, oldest first. Cost: all ledger files."""
-    through = -1
-    for version, path in _folds(snapshot):
-        content = _read(snapshot, path)
-        # Two writers may have folded the same receipts into files of different versions.
-        yield from ((v, Receipt.from_json(one)) for v, one in content["receipts"] if v > through)
-        through = version
+    return receipts_since(snapshot, -1)
+
+
+def receipts_since(snapshot: Snapshot, version: int) -> Iterator[tuple[int, Receipt]]:
+    """The receipts after a version, oldest first, wherever they are. Cost: the ledger files that reach beyond it."""
+    through = version
+    for at, path in _folds(snapshot):
+        if at > through:
+            content = _read(snapshot, path)
+            # Two writers may have folded the same receipts into files of different versions.
+            yield from ((v, Receipt.from_json(one)) for v, one in content["receipts"] if v > through)
+            through = at
     yield from receipts_after(snapshot, through)
 
 

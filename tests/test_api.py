@@ -211,6 +211,18 @@ def test_a_table_says_what_needs_its_archive_file(built: BuiltTable) -> None:
     assert [receipt.operation.value for _, receipt in archive.history(1)] == ["update"]
 
 
+def test_changes_tell_what_came_and_why_it_left(built: BuiltTable) -> None:
+    archive = tidewheel.open(built.location.uri)
+    told = archive.changes(-1)
+    assert [one.version for one in told] == [version for version, _ in reversed(archive.history())]
+    newest = archive.history(1)[0][0]
+    assert archive.changes(newest) == []
+    assert archive.changes(newest - 1) == told[-1:]
+    assert archive.changes(-1, through=newest - 1) == told[:-1]
+    with pytest.raises(InvalidInput, match="there is no version 99"):
+        archive.changes(99)
+
+
 def test_a_historic_archive_has_no_present_to_expire_through(built: BuiltTable) -> None:
     with pytest.raises(InvalidInput, match="--through"):
         tidewheel.open(built.location.uri).expire()

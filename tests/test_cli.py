@@ -27,9 +27,9 @@ ROOT = Path(__file__).parent.parent
 # `undo` takes back the expiry: after a forget or a migration it would be refused. The demonstration has its own test.
 ORDER = (
     *("init", "update", "backfill", "expire", "undo", "probe", "scan", "sql"),
-    *("status", "history", "audit", "advise", "forecast", "migrate", "forget", "vacuum"),
+    *("status", "history", "changes", "audit", "advise", "forecast", "migrate", "forget", "vacuum"),
 )
-LOOKING = ("probe", "scan", "sql", "status", "history", "audit", "advise", "forecast")
+LOOKING = ("probe", "scan", "sql", "status", "history", "changes", "audit", "advise", "forecast")
 BY_NAME = {command.name: command for command in COMMANDS}
 EXAMPLES = [example for name in ORDER for example in examples_of(BY_NAME[name])]
 

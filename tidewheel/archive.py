@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidewheel.clock import Moment, moment_us
 from tidewheel.indexing.advisor import Advice, Constraints, advise
+from tidewheel.indexing.changes import Change
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.forecast import Forecast, forecast
@@ -238,6 +239,21 @@ class Archive:
 
         newest_first = reversed(list(all_receipts(self.snapshot())))
         return list(islice(newest_first, limit))
+
+    def changes(self, since: int, through: int | None = None) -> list[Change]:
+        """What each version after `since` brought and took, and why, oldest first: batches, cells, the watermark.
+
+        `since=-1` tells everything from the beginning. Cost: receipts only.
+        """
+        from tidewheel.storage.ledger_store import changes_since
+
+        snapshot = self.snapshot()
+        if not -1 <= since <= snapshot.version:
+            raise InvalidInput(
+                f"there is no version {since}: the archive is at version {snapshot.version}",
+                "give a version that `tidewheel history` lists, or -1 for the beginning",
+            )
+        return [one for one in changes_since(snapshot, since) if through is None or one.version <= through]
 
     def forecast(self, updates: int, *, assume_last: int = 0) -> Forecast:
         """What the next updates will expire and rewrite; with `assume_last`, batches like the mean of so many slots."""

@@ -6,10 +6,12 @@ import random
 from collections.abc import Callable
 
 from tests.support.archives import SmallArchive, generation_of, random_batch
+from tidewheel.indexing.changes import cells_after
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.oracle import Record
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.migrate import migrate
+from tidewheel.storage.ledger_store import changes_since, ledger_at, ledger_of
 from tidewheel.storage.snapshot import open_snapshot
 
 
@@ -23,6 +25,7 @@ class History:
 
     def play(self, order: str) -> None:
         getattr(self, f"play_{order}")()
+        self._check_the_feed()
 
     def play_in_order(self) -> None:
         for slot in self._range():
@@ -103,6 +106,15 @@ class History:
         self._step(lambda: migrate(self.archive.job, generation, relocate=relocate))
         self.archive.migrated_to(generation)
         self.archive.check()
+
+    def _check_the_feed(self) -> None:
+        """What the receipts tell from any version on, added to its cells, gives those of now."""
+        snapshot = open_snapshot(self.archive.job.location)
+        since = self.chance.randrange(-1, snapshot.version)
+        cells = ledger_at(snapshot, since).cells() if since >= 0 else {}
+        for change in changes_since(snapshot, since):
+            cells = cells_after(cells, change)
+        assert cells == ledger_of(snapshot).cells()
 
     def _step(self, operation: Callable[[], object]) -> None:
         location = self.archive.job.location

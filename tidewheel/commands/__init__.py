@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tidewheel.commands.changing import forget, migrate, undo, vacuum
-from tidewheel.commands.looking import audit, history, status
+from tidewheel.commands.looking import audit, changes, history, status
 from tidewheel.commands.planning import advise, forecast
 from tidewheel.commands.playing import demo
 from tidewheel.commands.reading import probe, scan, sql
@@ -21,6 +21,7 @@ COMMANDS: tuple[click.Command, ...] = (
     sql,
     status,
     history,
+    changes,
     audit,
     advise,
     forecast,

@@ -58,6 +58,41 @@ def history(output: Output, archive: str, limit: int) -> None:
 @command
 @ARCHIVE
 @click.option(
+    "--since",
+    type=click.IntRange(min=-1, max=COUNT_MAX),
+    required=True,
+    metavar="VERSION",
+    help="Tell what came after this version; -1 is the beginning.",
+)
+@click.option(
+    "--through",
+    type=click.IntRange(min=0, max=COUNT_MAX),
+    metavar="VERSION",
+    help="Stop at this version.  [default: the newest]",
+)
+def changes(output: Output, archive: str, since: int, through: int | None) -> None:
+    """Tell what each version brought and took, and why: batches, cells, the watermark.
+
+    With --json, every cell is named: taking what left from the cells of one version and adding what came gives
+    those of the next. Nothing but receipts is read.
+
+    \b
+    Examples:
+      tidewheel changes netflow --since 2
+      tidewheel changes netflow --since -1 --through 10 --json
+    """
+    with opened(output, archive, "reading the receipts") as opened_archive:
+        told = opened_archive.changes(since, through)
+        axis = opened_archive.axis
+
+    from tidewheel.views.changes import changes_view
+
+    output.show({"changes": [one.to_json() for one in told]}, lambda: changes_view(told, axis))
+
+
+@command
+@ARCHIVE
+@click.option(
     "--deep/--quick",
     default=True,
     show_default=True,
