@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
 
+from deltalake import Field
+
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.fail_points import reach
@@ -85,10 +87,6 @@ class Operation(Protocol):
         """One commit; the version it became."""
 
 
-class PlanAgain(Exception):
-    """The work found that the archive had to change first, and changed it."""
-
-
 def attempt(job: ArchiveJob, operation: Operation, *, dry_run: bool = False) -> Outcome:
     """Carry an operation through to its commit."""
     name = new_attempt(job.clock())
@@ -108,6 +106,7 @@ class _Attempt:
         self.folders = 0
         self.written_since_us = 0
         self.written_version = 0
+        self.written_columns: list[Field] = []
         self.work: Work | None = None
         self.started_version: int | None = None
 
@@ -120,10 +119,7 @@ class _Attempt:
                 self._discard()
                 return Outcome(plan, tries=tries)
             reach("planned")
-            try:
-                outcome = self._carry_through(one, plan, tries)
-            except PlanAgain:
-                continue
+            outcome = self._carry_through(one, plan, tries)
             if outcome is not None:
                 return outcome
         self._discard()
@@ -200,15 +196,21 @@ class _Attempt:
             )
 
     def _worked(self, one: Try, plan: Plan) -> Work:
-        if self.work is not None and self.work.plan.work == plan.work and not self._fenced(one):
+        if self.work is not None and self._still_fits(self.work, one, plan):
             return self.work
         self._discard()
         self.folders += 1
+        self.written_columns = one.snapshot.columns
         self.written_version = one.snapshot.version
         self.written_since_us = self.job.clock()
         self.work = None
         self.work = self.operation.work(one, plan, self._folder(), self.watch.lap)
         return self.work
+
+    def _still_fits(self, work: Work, one: Try, plan: Plan) -> bool:
+        """Whether what was written is what the new plan asks for. A row's hash counts its columns by their place."""
+        same_columns = not work.new_columns and self.written_columns == one.snapshot.columns
+        return same_columns and work.plan.work == plan.work and not self._fenced(one)
 
     def _fenced(self, one: Try) -> bool:
         """Whether a vacuum may be deleting what was written, whatever the clocks say: it commits a fence before."""

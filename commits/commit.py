@@ -21,6 +21,7 @@ from deltalake.transaction import AddAction, RemoveAction, Transaction
 
 from tidewheel.indexing.definition import PARTITION_COLUMNS, STORED_COLUMNS, Definition
 from tidewheel.indexing.errors import Conflict, InvalidInput, OutcomeUnknown, TidewheelError
+from tidewheel.indexing.plan_columns import partitions_of
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.state import FileFact
@@ -108,21 +109,36 @@ def partition_fields() -> list[Field]:
     return [Field(name, PrimitiveType("integer"), nullable=True) for name in ("g", "e")]
 
 
-def commit(snapshot: Snapshot, receipt: Receipt, added: Iterable[NewFile], removed: Iterable[FileFact]) -> int:
-    """Commit files in and out on top of the snapshot; the version it became."""
+def commit(
+    snapshot: Snapshot,
+    receipt: Receipt,
+    added: Iterable[NewFile],
+    removed: Iterable[FileFact],
+    schema: Schema | None = None,
+) -> int:
+    """Commit files in and out on top of the snapshot; the version it became.
+
+    With other columns, what goes out must be all files of some layouts, rows and columns (`indexing/plan_columns.py`).
+    """
     deleted_ms = receipt.committed_us // 1000
     added, removed = list(added), list(removed)
     actions: list[AddAction | RemoveAction] = [one.action() for one in added]
     for fact in removed:
         actions.append(RemoveAction(fact.path, True, deleted_ms, fact.bytes, _partition(fact)))
     digest = snapshot.digest + _digest(one.fact for one in added) - _digest(removed)
-    return _write_entry(snapshot, receipt, actions, "append", snapshot.schema, None, digest)
+    if schema is None or schema == snapshot.schema:
+        return _write_entry(snapshot, receipt, actions, "append", snapshot.schema, None, digest)
+    # An overwrite is the only write that may change the schema. It removes what is in the partitions it replaces.
+    out = [
+        (name, "in", [str(at) for at in side]) for name, side in zip(PARTITIONING, partitions_of(removed), strict=True)
+    ]
+    filters = out if removed else [("layout", "=", "-1")]
+    return _write_entry(snapshot, receipt, actions[: len(added)], "overwrite", schema, filters, digest)
 
 
 def commit_schema(snapshot: Snapshot, receipt: Receipt, schema: Schema) -> int:
     """Commit other columns or another definition; no file changes."""
-    # An overwrite is the only write that may change the schema; no file is in the partition it replaces.
-    return _write_entry(snapshot, receipt, [], "overwrite", schema, [("layout", "=", "-1")], snapshot.digest)
+    return commit(snapshot, receipt, (), (), schema)
 
 
 def commit_relocation(snapshot: Snapshot, receipt: Receipt, added: Iterable[NewFile], schema: Schema) -> int:

@@ -1,11 +1,12 @@
 """Undo: the version before a mistake, as a new commit; within grace, while its files are still there.
 
-1. Nothing that an undo cannot take back may lie between (a forget, a migration, new columns).
+1. Nothing that an undo cannot take back may lie between (a forget, a migration).
 2. The files of that version must be there and whole, and no vacuum may be about to delete them: an undo announces
    itself and looks how far down vacuum leaves versions whole (`storage/floor.py`).
 3. One commit: files in and out, the earlier watermark, and the ledger's difference in the receipt.
 
-An undo is never planned again on a newer version: what somebody else committed meanwhile is no mistake of ours.
+An undo is never planned again on a newer version: what somebody else committed meanwhile is no mistake of ours. Columns
+that came since stay, empty.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from deltalake import Field
 from pyarrow.fs import FileType
 
 from tidewheel.commits.written import Written
@@ -25,6 +26,7 @@ class Work:
     lineage: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     capped_rows: int = 0
     rows_read: int = 0
+    new_columns: tuple[Field, ...] = ()
 
 
 def discard(location: Location, folder: str) -> None:

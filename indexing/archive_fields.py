@@ -216,7 +216,7 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "policy", "new_column", choice("reject", "add"),
-        "The batch has a column that the table has not: fail, or add it where it may be NULL.",
+        "The batch has a column that the table has not: fail, or add it. A batch without an added column brings NULL.",
         "add", default="reject",
     ),
     Field(

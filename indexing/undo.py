@@ -2,7 +2,7 @@
 
 An undo is a commit like any other: the files of an earlier version in place of the present ones, its watermark, and
 in the receipt the ledger's difference. What was forgotten stays forgotten, and a layout stays changed: those are not
-mistakes that a mere exchange of files could take back.
+mistakes that a mere exchange of files could take back. Columns that came since stay, and are NULL.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ _BARRIERS = {
     Operation.INIT: ("it created the archive", "delete the archive's folder if it is not wanted"),
     Operation.FORGET: ("what was forgotten stays forgotten", "replay single slots instead: tidewheel update --slot"),
     Operation.MIGRATE: ("it changed the layout", "move to the layout that was: tidewheel migrate"),
-    Operation.WIDEN: ("it added columns", "replay single slots instead: tidewheel update --slot"),
 }
 
 

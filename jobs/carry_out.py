@@ -18,10 +18,12 @@ from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_columns import with_new_columns
 from tidewheel.indexing.state import FileFact, SubIndex, TableState
+from tidewheel.jobs.drift import fitted
 from tidewheel.jobs.expressions import column_of, listed, long, row_of
 from tidewheel.jobs.judge import Judge
-from tidewheel.jobs.schema import added_columns, columns_of, full_schema_of
+from tidewheel.jobs.schema import columns_of, delta_fields, full_schema_of
 from tidewheel.jobs.session import open_session
 from tidewheel.jobs.source import first_line, read_batch
 from tidewheel.jobs.spread import SourceKeys
@@ -51,15 +53,21 @@ def carry_out(
     frames: list[DataFrame] = []
     judge: Judge | None = None
     lineage: Mapping[int, tuple[str, ...]] = {}
+    new: Sequence[StructField] = ()
     if plan.slots:
         file = job.require_file()
         job.progress("reading the source")
         batch = read_batch(spark, file, plan.slots, columns_of(snapshot))
-        _refuse_drift(snapshot, batch.frame.schema, file.policy.new_column)
-        judge, lineage = Judge(file, snapshot.definition, columns_of(snapshot), plan), batch.lineage
-        frames.append(judge.judged(batch.frame, spark))
+        frame, new = fitted(batch.frames, snapshot, file.policy.new_column)
+        if new:
+            plan = with_new_columns(state, plan)
+            sources = [change.file for change in plan.rewritten]
+            check_sizes(job.location, sources)
+        columns = StructType([*columns_of(snapshot).fields, *new])
+        judge, lineage = Judge(file, snapshot.definition, columns, plan), batch.lineage
+        frames.append(judge.judged(frame, spark))
         lap("source")
-    frames += kept_frames(spark, snapshot, plan, sources)
+    frames += kept_frames(spark, snapshot, plan, sources, new)
     job.progress("writing")
     written = write_work(job, snapshot, state, plan, folder, frames, sources)
     lap("write")
@@ -72,10 +80,13 @@ def carry_out(
         lineage,
         judge.capped_rows if judge else 0,
         sum(file.rows for file in sources),
+        tuple(delta_fields(StructType([*new]))),
     )
 
 
-def kept_frames(spark: SparkSession, snapshot: Snapshot, plan: Plan, sources: Sequence[FileFact]) -> list[DataFrame]:
+def kept_frames(
+    spark: SparkSession, snapshot: Snapshot, plan: Plan, sources: Sequence[FileFact], new: Sequence[StructField]
+) -> list[DataFrame]:
     """What stays of the files to rewrite, by generation, each row placed as its generation says."""
     kept = ["true"]
     if plan.watermark is not None:
@@ -85,14 +96,14 @@ def kept_frames(spark: SparkSession, snapshot: Snapshot, plan: Plan, sources: Se
     frames = []
     for number in sorted({file.generation for file in sources}):
         paths = [file.path for file in sources if file.generation == number]
-        frame = read_files(spark, snapshot, paths).where(" and ".join(kept))
+        frame = read_files(spark, snapshot, paths, new).where(" and ".join(kept))
         frames.append(placed(frame, snapshot.definition.generation(number)))
     return frames
 
 
-def read_files(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> DataFrame:
-    """Data files as rows, without the partition columns that their folders name."""
-    reader = spark.read.schema(full_schema_of(snapshot)).option("recursiveFileLookup", "true")
+def read_files(spark: SparkSession, snapshot: Snapshot, paths: list[str], new: Sequence[StructField] = ()) -> DataFrame:
+    """Data files as rows, without the partition columns that their folders name; new columns are NULL in them."""
+    reader = spark.read.schema(full_schema_of(snapshot, new)).option("recursiveFileLookup", "true")
     return reader.parquet(*snapshot.location.spark_paths(paths))
 
 
@@ -102,20 +113,6 @@ def placed(frame: DataFrame, generation: Generation) -> DataFrame:
     return frame.selectExpr(
         "*", f"{generation.number} as layout", f"{row_of(layout)} as g", f"{column_of(layout)} as e"
     )
-
-
-def _refuse_drift(snapshot: Snapshot, batch: StructType, policy: str) -> None:
-    new = added_columns(batch, columns_of(snapshot), policy, snapshot.definition.name)
-    if new:
-        raise NewColumns(new)
-
-
-class NewColumns(TidewheelError):
-    """The batch brings columns that the policy takes: widen the archive first, then plan again."""
-
-    def __init__(self, columns: Sequence[StructField]) -> None:
-        super().__init__(f"{len(columns)} new columns")
-        self.columns = columns
 
 
 def write_work(

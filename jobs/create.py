@@ -32,7 +32,7 @@ def create(job: ArchiveJob, example_slot: int | None = None) -> Snapshot:
             "set [source] schema in the archive file, or name a slot that has data: --slot",
         )
     else:
-        columns = read_batch(open_session(), file, [example_slot]).frame.schema
+        columns = read_batch(open_session(), file, [example_slot]).frames[0].schema
     missing = [name for name in file.key if name not in columns.fieldNames()]
     if missing:
         raise InvalidInput(

@@ -1,8 +1,9 @@
-"""The columns of an archive: asserted exactly before anything is written, widened only when told to."""
+"""The columns of an archive, as Spark, Delta and the files know them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from deltalake import Field, Schema
 from pyspark.sql.types import (
@@ -15,9 +16,10 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
+from tidewheel.indexing.definition import PARTITION_COLUMNS
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import printable
-from tidewheel.storage.snapshot import Snapshot
+from tidewheel.storage.snapshot import ADDED_MARK, Snapshot
 
 _NAME_REFUSED = frozenset(" ,;{}()=")
 
@@ -28,16 +30,19 @@ def columns_of(snapshot: Snapshot) -> StructType:
     return StructType.fromJson({"type": "struct", "fields": fields})
 
 
-def full_schema_of(snapshot: Snapshot) -> StructType:
+def full_schema_of(snapshot: Snapshot, new: Sequence[StructField] = ()) -> StructType:
     """Every column of a data file: those people put in, then tidewheel's; all nullable, as files may be older."""
-    fields = [json.loads(field.to_json()) for field in snapshot.schema.fields]
-    inside = [f for f in fields if f["name"] not in ("layout", "g", "e")]
-    return StructType(
-        [
-            StructField(f.name, f.dataType, True)
-            for f in StructType.fromJson({"type": "struct", "fields": inside}).fields
-        ]
-    )
+    fields = [json.loads(field.to_json()) for field in snapshot.schema.fields if field.name not in PARTITION_COLUMNS]
+    known = StructType.fromJson({"type": "struct", "fields": fields}).fields
+    after = len(snapshot.columns)
+    return StructType([StructField(f.name, f.dataType, True) for f in (*known[:after], *new, *known[after:])])
+
+
+def wider_schema(snapshot: Snapshot, new: Sequence[Field]) -> Schema:
+    """The table's columns with new ones behind those of people, marked: batches from before may lack them."""
+    fields, after = list(snapshot.schema.fields), len(snapshot.columns)
+    added = [Field(field.name, field.type, nullable=True, metadata=ADDED_MARK) for field in new]
+    return Schema([*fields[:after], *added, *fields[after:]])
 
 
 def delta_fields(schema: StructType) -> list[Field]:
@@ -65,44 +70,6 @@ def refuse_unknown_kinds(schema: StructType) -> None:
             f"column names with characters that Parquet refuses: {', '.join(map(repr, odd))}",
             "rename them in the source (no spaces, no control characters and none of , ; { } ( ) =)",
         )
-
-
-def added_columns(batch: StructType, archive: StructType, policy: str, name: str) -> list[StructField]:
-    """Check a batch's columns against the archive's; the new ones, if the policy adds them.
-
-    Order does not count, nullability neither; a type that differs or a missing column is refused with both.
-    """
-    known = {field.name: field.dataType for field in archive.fields}
-    found = {field.name: field.dataType for field in batch.fields if field.name != "ins_slot"}
-    faults = [f"{column} is missing" for column in known if column not in found]
-    faults += [
-        f"{column} is {found[column].simpleString()}, not {known[column].simpleString()}"
-        for column in known
-        if column in found and _shape(found[column]) != _shape(known[column])
-    ]
-    new = [StructField(column, kind, True) for column, kind in found.items() if column not in known]
-    if policy != "add":
-        faults += [f"{field.name} {field.dataType.simpleString()} is new" for field in new]
-    if faults:
-        remedy = "correct the source"
-        if policy != "add" and new:
-            remedy += ', or set [policy] new_column = "add" to take new columns'
-        raise InvalidInput(
-            f"the batch does not have the columns of archive {name}: {'; '.join(faults)}. Nothing was changed.\n"
-            f"  archive: {_said(known)}\n  batch:   {_said(found)}",
-            remedy,
-        )
-    refuse_unknown_kinds(StructType([*archive.fields, *new]))
-    return new
-
-
-def _said(columns: dict[str, DataType]) -> str:
-    return ", ".join(f"{name} {kind.simpleString()}" for name, kind in columns.items())
-
-
-def _shape(kind: DataType) -> str:
-    """A type without nullability, which batches may differ in."""
-    return kind.simpleString()
 
 
 def _is_known(kind: DataType) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from importlib import import_module
 from typing import Any
 
@@ -30,26 +29,30 @@ FORMATS_WITH_FOOTER = ("parquet", "orc", "avro")
 
 @dataclass(frozen=True)
 class Batch:
-    """The records of some slots with their `ins_slot`, and the lineage of each slot."""
+    """The records of some slots with their `ins_slot`, as the source gives them, and the lineage of each slot.
 
-    frame: DataFrame
+    Frames may differ in their columns: a source changes in the course of time.
+    """
+
+    frames: tuple[DataFrame, ...]
     lineage: Mapping[int, tuple[str, ...]]
 
 
 def read_batch(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None = None) -> Batch:
     """The batch of the slots; `schema` is what an empty source looks like."""
-    reader = {
+    readers = {
         SourceKind.FILES: _read_files,
         SourceKind.READER: _read_interval,
         SourceKind.PYTHON: _read_python,
     }
     try:
-        batch = reader[file.source.kind](spark, file, slots, schema)
+        batch = readers[file.source.kind](spark, file, slots)
     except TidewheelError:
         raise
     except (PySparkException, Py4JJavaError) as error:
         raise unreadable(file, error) from error
-    return Batch(_cleaned(batch.frame, file), batch.lineage)
+    frames = batch.frames or (_empty(spark, file, schema),)
+    return Batch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage)
 
 
 def unreadable(file: ArchiveFile, error: Exception) -> InvalidInput:
@@ -67,7 +70,7 @@ def first_line(error: Exception) -> str:
     return lines[0][:500] if lines else type(error).__name__
 
 
-def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
+def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int]) -> Batch:
     source, axis = file.source, file.axis
     reader = reader_of(spark, source, options_of(source))
     frames, lineage = [], {}
@@ -85,7 +88,7 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sc
                 slot=slot,
                 path=path,
             )
-    return Batch(_union(frames, spark, file, schema), lineage)
+    return Batch(tuple(frames), lineage)
 
 
 def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
@@ -99,7 +102,7 @@ def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
         )
 
 
-def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
+def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int]) -> Batch:
     source, axis = file.source, file.axis
     options = options_of(source)
     frame = reader_of(spark, source, options).load()
@@ -116,10 +119,10 @@ def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int],
     frame = frame.where(wanted).selectExpr("*", f"{slot} as ins_slot")
     place = place_of(source, options)
     said = {s: (f"{place} {iso(axis.start_us(s))}/{iso(axis.end_us(s))}",) for s in slots}
-    return Batch(frame, said)
+    return Batch((frame,), said)
 
 
-def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None) -> Batch:
+def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int]) -> Batch:
     function = _callable(file.source.callable)
     frames = []
     for slot in slots:
@@ -131,7 +134,7 @@ def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], s
             )
         if frame is not None:
             frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
-    return Batch(_union(frames, spark, file, schema), dict.fromkeys(slots, (file.source.callable,)))
+    return Batch(tuple(frames), dict.fromkeys(slots, (file.source.callable,)))
 
 
 def _callable(name: str) -> Callable[..., Any]:
@@ -165,9 +168,8 @@ def _files_at(spark: SparkSession, path: str) -> list[str]:
     return sorted(found)
 
 
-def _union(frames: list[DataFrame], spark: SparkSession, file: ArchiveFile, schema: StructType | None) -> DataFrame:
-    if frames:
-        return reduce(lambda left, right: left.unionByName(right), frames)
+def _empty(spark: SparkSession, file: ArchiveFile, schema: StructType | None) -> DataFrame:
+    """A batch without records."""
     if schema is None and file.source.schema:
         schema = spark.createDataFrame([], file.source.schema).schema
     if schema is None:

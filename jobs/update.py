@@ -11,10 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt import Outcome, PlanAgain, Try, attempt
+from tidewheel.commits.attempt import Outcome, Try, attempt
 from tidewheel.commits.commit import commit
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.quarantine import discard_quarantined
@@ -25,9 +25,9 @@ from tidewheel.indexing.guards import guard_shrink, guard_watermark
 from tidewheel.indexing.ledger import slots_changed_since
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.jobs.carry_out import NewColumns, carry_out
+from tidewheel.jobs.carry_out import carry_out
 from tidewheel.jobs.quarantine import store_quarantined
-from tidewheel.jobs.widen import widen
+from tidewheel.jobs.schema import wider_schema
 from tidewheel.storage.ledger_store import receipts_after
 
 
@@ -91,11 +91,7 @@ class Update:
         return bool(self.batch) or moves or bool(plan.dropped) or bool(plan.rewritten)
 
     def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
-        try:
-            work = carry_out(one.job, one.snapshot, one.state, plan, folder, lap)
-        except NewColumns as found:
-            widen(one.job, found.columns)
-            raise PlanAgain from found
+        work = carry_out(one.job, one.snapshot, one.state, plan, folder, lap)
         reach("files_written")
         if one.snapshot.version != one.started_version:
             discard_quarantined(one.job, one.attempt)
@@ -106,15 +102,20 @@ class Update:
         return work
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        plan = work.plan if work.new_columns else plan
         receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
+        if work.new_columns:
+            receipt = replace(receipt, note=f"new columns: {', '.join(one.name for one in work.new_columns)}")
         if self.batch:
             shrink_max = one.job.require_file().policy.shrink_max
             guard_shrink(one.state, receipt.slots, shrink_max, allow_shrink=self.confirmed.allow_shrink)
         return receipt
 
     def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
+        plan = work.plan if work.new_columns else plan
         removed = [change.file for change in (*plan.dropped, *plan.rewritten)]
-        return commit(one.snapshot, receipt, work.written.files, removed)
+        schema = wider_schema(one.snapshot, work.new_columns)
+        return commit(one.snapshot, receipt, work.written.files, removed, schema)
 
     def _refuse_superseded(self, one: Try) -> None:
         if not self.batch or one.snapshot.version == one.started_version:

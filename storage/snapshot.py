@@ -43,6 +43,8 @@ _LOG_REMEDY = (
     "restore the file from a copy of _delta_log; a checkpoint may be deleted, with _last_checkpoint, as long as every "
     "log entry is there"
 )
+# Rides on a column that came after the first batches. Archives written before there was a mark say it in a receipt.
+ADDED_MARK = {"tidewheel": "added"}
 FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.enableRowTracking")
 
 

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from pyspark.sql.types import LongType, StructField
 
 from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
 from tests.support.copies import SPAN, copied
@@ -25,12 +25,13 @@ from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.audit import Finding, Kind
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.forget import forget
 from tidewheel.jobs.migrate import migrate
-from tidewheel.jobs.widen import widen
+from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import fold_into_ledger
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import FILES_ID, digest_of
@@ -125,7 +126,12 @@ def test_whatever_was_done_to_it_there_are_no_findings(archive: SmallArchive) ->
 
 
 def test_new_columns_do_not_change_the_hash_of_old_rows(archive: SmallArchive) -> None:
-    widen(archive.job, [StructField("extra", LongType(), True)])
+    wide = archive.table_of([Record(5, 7, "a", 1)]).append_column("extra", pa.array([7], pa.int64()))
+    pq.write_table(wide, archive.folder / "source" / "5.parquet")
+    source = replace(archive.file.source, schema="")
+    policy = replace(archive.policy, new_column="add")
+    job = replace(archive.job, file=replace(archive.file, source=source, policy=policy))
+    assert update(job, [5]).receipt is not None
     assert audit(archive.job).findings == ()
 
 

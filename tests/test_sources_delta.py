@@ -54,7 +54,7 @@ def archive_of(table: Path) -> ArchiveFile:
 
 def test_the_batch_is_the_interval_and_the_lineage_names_the_version(table: Path, spark: SparkSession) -> None:
     batch = read_batch(spark, archive_of(table), [1, 2])
-    assert sorted(tuple(row) for row in batch.frame.select("id", "ins_slot").collect()) == [
+    assert sorted(tuple(row) for row in batch.frames[0].select("id", "ins_slot").collect()) == [
         (row, row // 6) for row in range(6, 18)
     ]
     assert batch.lineage[1] == (f"{table} version 2 2026-01-01T01:00:00Z/2026-01-01T02:00:00Z",)
@@ -63,7 +63,7 @@ def test_the_batch_is_the_interval_and_the_lineage_names_the_version(table: Path
 def test_rows_committed_after_the_read_was_planned_stay_out(table: Path, spark: SparkSession) -> None:
     batch = read_batch(spark, archive_of(table), [2])
     append_hour(table, 2)
-    assert batch.frame.count() == 6
+    assert batch.frames[0].count() == 6
 
 
 def test_files_outside_the_interval_are_not_opened(table: Path, spark: SparkSession) -> None:
@@ -71,4 +71,6 @@ def test_files_outside_the_interval_are_not_opened(table: Path, spark: SparkSess
     for action in actions:
         if action["min.at"] != START + timedelta(hours=1):
             (table / action["path"]).unlink()
-    assert sorted(row["id"] for row in read_batch(spark, archive_of(table), [1]).frame.collect()) == list(range(6, 12))
+    assert sorted(row["id"] for row in read_batch(spark, archive_of(table), [1]).frames[0].collect()) == list(
+        range(6, 12)
+    )

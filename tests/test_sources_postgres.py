@@ -72,7 +72,7 @@ def archive_of(server: Postgres, time_column: str = "at", more: str = "") -> Arc
 
 def ids_by_slot(spark: SparkSession, file: ArchiveFile, slots: list[int]) -> dict[int, list[int]]:
     rows: dict[int, list[int]] = {}
-    for row in read_batch(spark, file, slots).frame.select("id", "ins_slot").collect():
+    for row in read_batch(spark, file, slots).frames[0].select("id", "ins_slot").collect():
         rows.setdefault(row["ins_slot"], []).append(row["id"])
     return {slot: sorted(ids) for slot, ids in rows.items()}
 
@@ -191,7 +191,7 @@ from tidewheel.jobs.source import read_batch
 file = parse_archive_file(sys.stdin.read(), "events.toml")
 for name in sys.argv[1:]:
     slot = int(name)
-    print("slot", slot, sorted(row["id"] for row in read_batch(open_session(), file, [slot]).frame.collect()))
+    print("slot", slot, sorted(row["id"] for row in read_batch(open_session(), file, [slot]).frames[0].collect()))
 """
 
 
