@@ -15,6 +15,7 @@ COPY requirements.lock requirements-postgres.lock ./
 RUN /opt/venv/bin/pip install --require-hashes -r requirements.lock -r requirements-postgres.lock
 COPY pyproject.toml LICENSE README.md ./
 COPY indexing indexing
+COPY queries queries
 COPY storage storage
 COPY commits commits
 COPY jobs jobs

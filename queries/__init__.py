@@ -1,0 +1,1 @@
+"""What standing queries decide: operations, fragments, techniques. Pure; README.md is the catalogue."""

@@ -1,0 +1,139 @@
+"""The aggregates by the names people write, and the types of argument they take.
+
+    aggregate("avg", Argument(Kind.FLOAT)).operations      # count and sum, shared with a plain sum
+    aggregate("count_distinct", Argument(Kind.OTHER), 1000)
+
+A holistic aggregate (median, quantiles, mode) is refused: no accumulator of bounded size gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.operation import Aggregate
+from tidewheel.queries.operations import chosen, counting, distinct, divisors, extremes, lists, logic, moments, products
+from tidewheel.queries.operations.moments import FLOATS, Numbers, whole_numbers
+from tidewheel.queries.operations.spread import value_range
+
+
+class Kind(StrEnum):
+    WHOLE = "whole number"
+    DECIMAL = "decimal"
+    FLOAT = "float"
+    BOOLEAN = "boolean"
+    OTHER = "text, date or time"
+
+
+NUMBERS = (Kind.WHOLE, Kind.DECIMAL, Kind.FLOAT)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What is known of the value that is aggregated; the scale of a decimal is its number of places."""
+
+    kind: Kind = Kind.OTHER
+    scale: int = 0
+
+    @property
+    def numbers(self) -> Numbers:
+        return FLOATS if self.kind is Kind.FLOAT else whole_numbers(self.scale)
+
+
+@dataclass(frozen=True)
+class Maker:
+    make: Callable[..., Aggregate]  # of the argument, and of the limit if it takes one
+    kinds: tuple[Kind, ...] = tuple(Kind)
+    limited: bool = False
+
+
+def _plain(aggregate: Aggregate, kinds: tuple[Kind, ...] = tuple(Kind)) -> Maker:
+    def make(_argument: Argument) -> Aggregate:
+        return aggregate
+
+    return Maker(make, kinds)
+
+
+def _of_numbers(make: Callable[[Numbers], Aggregate]) -> Maker:
+    def of_argument(argument: Argument) -> Aggregate:
+        return make(argument.numbers)
+
+    return Maker(of_argument, NUMBERS)
+
+
+def _limited(make: Callable[[int], Aggregate]) -> Maker:
+    def of_limit(_argument: Argument, limit: int) -> Aggregate:
+        return make(limit)
+
+    return Maker(of_limit, limited=True)
+
+
+def _product(argument: Argument) -> Aggregate:
+    return products.whole_product if argument.kind is Kind.WHOLE else products.real_product
+
+
+MAKERS: Mapping[str, Maker] = {
+    "count_rows": _plain(counting.count_rows),  # count(*)
+    "count": _plain(counting.count),
+    "sum": _of_numbers(moments.total),
+    "avg": _of_numbers(moments.average),
+    "min": _plain(extremes.minimum),
+    "max": _plain(extremes.maximum),
+    "arg_min": _plain(chosen.arg_min),
+    "arg_max": _plain(chosen.arg_max),
+    "first": _plain(chosen.first),
+    "last": _plain(chosen.last),
+    "variance": _of_numbers(moments.var_samp),
+    "var_samp": _of_numbers(moments.var_samp),
+    "var_pop": _of_numbers(moments.var_pop),
+    "stddev": _of_numbers(moments.stddev_samp),
+    "stddev_samp": _of_numbers(moments.stddev_samp),
+    "stddev_pop": _of_numbers(moments.stddev_pop),
+    "bool_and": _plain(logic.bool_and, (Kind.BOOLEAN,)),
+    "bool_or": _plain(logic.bool_or, (Kind.BOOLEAN,)),
+    "product": Maker(_product, NUMBERS),
+    "geometric_mean": _plain(products.geometric_mean, NUMBERS),
+    "sum_of_squares": _of_numbers(moments.sum_of_squares),
+    "bit_and": _plain(logic.bit_and, (Kind.WHOLE,)),
+    "bit_or": _plain(logic.bit_or, (Kind.WHOLE,)),
+    "bit_xor": _plain(logic.bit_xor, (Kind.WHOLE,)),
+    "range": _plain(value_range, NUMBERS),
+    "gcd": _plain(divisors.common_divisor, (Kind.WHOLE,)),
+    "first_n": _limited(lists.first_n),
+    "last_n": _limited(lists.last_n),
+    "concatenate": _limited(lists.concatenate),
+    "count_distinct": _limited(distinct.count_distinct),
+    "collect_distinct": _limited(distinct.collect_distinct),
+}
+HOLISTIC = ("median", "mode", "quantile", "quantile_cont", "quantile_disc", "mad", "top_k")
+
+
+def aggregate(name: str, argument: Argument = Argument(), limit: int | None = None) -> Aggregate:
+    """The aggregate of that name over such an argument.
+
+    >>> aggregate("avg", Argument(Kind.WHOLE)).answer([4, 10])
+    2.5
+    """
+    maker = _maker(name)
+    if argument.kind not in maker.kinds:
+        takes = " or ".join(f"a {kind}" for kind in maker.kinds)
+        raise InvalidInput(f"{name} of a {argument.kind}", f"it takes {takes}: cast the argument")
+    if maker.limited and limit is None:
+        raise InvalidInput(f"{name} without a limit", f"say how many values are kept at most: {name}(x, 1000)")
+    if not maker.limited and limit is not None:
+        raise InvalidInput(f"{name} takes no limit", f"write {name}(x)")
+    return maker.make(argument, limit) if maker.limited else maker.make(argument)
+
+
+def _maker(name: str) -> Maker:
+    if name in HOLISTIC:
+        raise InvalidInput(
+            f"operation '{name}' is holistic: it cannot be assembled from partial aggregates; "
+            "register it as a scan query instead",
+            "ask the archive's rows with `tidewheel sql`",
+        )
+    if name not in MAKERS:
+        raise InvalidInput(f"unknown aggregate '{name}'", f"known are {', '.join(MAKERS)}")
+    return MAKERS[name]
