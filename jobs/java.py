@@ -6,9 +6,7 @@ What Java says while it starts is kept, for it tells why it does not; once Spark
 from __future__ import annotations
 
 import os
-import shutil
 from collections import deque
-from pathlib import Path
 from subprocess import TimeoutExpired
 from threading import Lock, Thread
 from typing import IO
@@ -83,18 +81,6 @@ def start_java(conf: SparkConf) -> JavaWords | None:
         raise _no_java(words.gist()) from error
     SparkContext._ensure_initialized(gateway=gateway)
     return words
-
-
-def require_java() -> None:
-    """Name what is missing before Spark fails with a gateway error."""
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java") or (home and Path(home, "bin", "java").exists()):
-        return
-    raise NotInstalled(
-        "Spark needs Java 17 or newer, and there is no `java` on the PATH nor in JAVA_HOME",
-        "Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; "
-        "macOS: brew install openjdk@17",
-    )
 
 
 def _no_java(said: str) -> TidewheelError:

@@ -13,7 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidewheel.jobs.jars import jar_paths
-from tidewheel.jobs.java import not_started, require_java, start_java
+from tidewheel.jobs.java import not_started, start_java
+from tidewheel.jobs.java_needs import library_options, options_given, require_java
 from tidewheel.jobs.object_store import object_store_settings
 
 MASTER_VARIABLE = "TIDEWHEEL_SPARK_MASTER"
@@ -49,12 +50,15 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.executor.defaultJavaOptions": _UTC,
 }
+# Nobody else needs to reach a Spark that works alone; by default its two ports listen on an outer interface.
+_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+# Spark's own name for the secret that the processes of a cluster share.
+_SECRET_VARIABLE = "_SPARK_AUTH_SECRET"
 # Errors only; spark.log.level would announce itself, and only after the first warnings.
 _LOGGING = f'-Dlog4j2.configurationFile="{Path(__file__).with_name("log4j2.properties")}"'
 # Nobody waits for the pauses of an update: on 2 cores a third less time than with the collector Java would choose.
 _COLLECTOR = "-XX:+UseParallelGC"
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
-_JAVA_OPTIONS = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
 
 
 def open_session(name: str = "tidewheel") -> SparkSession:
@@ -65,6 +69,7 @@ def open_session(name: str = "tidewheel") -> SparkSession:
     require_java()
     conf = session_conf(name)
     words = start_java(conf)
+    conf.setAll([*cluster_secret(os.environ).items()])
     try:
         session = SparkSession.builder.config(conf=conf).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
@@ -77,18 +82,33 @@ def open_session(name: str = "tidewheel") -> SparkSession:
 def session_conf(name: str) -> SparkConf:
     """The settings of a session, for its JVM and for itself."""
     conf = SparkConf().setAll([*_SETTINGS.items(), *object_store_settings(os.environ).items()]).setAppName(name)
-    conf.setMaster(os.environ.get(MASTER_VARIABLE, "local[*]"))
+    conf.setMaster(master_of(os.environ))
+    if is_local(os.environ):
+        conf.setAll([*_LOOPBACK.items()])
     conf.set("spark.jars", ",".join(str(path) for path in jar_paths()))
-    conf.set("spark.driver.defaultJavaOptions", " ".join([_LOGGING, _UTC, *_collector(os.environ)]))
+    conf.set("spark.driver.defaultJavaOptions", " ".join(_java_options(os.environ)))
     if "SPARK_DRIVER_MEMORY" not in os.environ:
         conf.set("spark.driver.memory", "2g")
     return conf
 
 
-def _collector(environment: Mapping[str, str]) -> list[str]:
-    """Our choice of collector, unless the user made one: Java refuses to start with two."""
-    given = [environment.get(name, "") for name in _JAVA_OPTIONS]
-    if "SPARK_CONF_DIR" in environment:
-        defaults = Path(environment["SPARK_CONF_DIR"], "spark-defaults.conf")
-        given += [defaults.read_text(encoding="utf-8")] if defaults.is_file() else []
-    return [] if any(_ANY_COLLECTOR.search(text) for text in given) else [_COLLECTOR]
+def master_of(environment: Mapping[str, str]) -> str:
+    return environment.get(MASTER_VARIABLE) or "local[*]"
+
+
+def is_local(environment: Mapping[str, str]) -> bool:
+    return master_of(environment).startswith("local")
+
+
+def cluster_secret(environment: Mapping[str, str]) -> dict[str, str]:
+    """What proves to a cluster who we are; for a Java that runs already, or it would be on its command line."""
+    secret = environment.get(_SECRET_VARIABLE)
+    if not secret or is_local(environment):
+        return {}
+    return {"spark.authenticate": "true", "spark.authenticate.secret": secret}
+
+
+def _java_options(environment: Mapping[str, str]) -> list[str]:
+    """Ours for the driver; of two collectors, Java would refuse to start, so the user's choice stays alone."""
+    collector = [] if _ANY_COLLECTOR.search(options_given(environment)) else [_COLLECTOR]
+    return [_LOGGING, _UTC, *collector, *library_options(environment)]

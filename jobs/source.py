@@ -23,6 +23,7 @@ from tidewheel.indexing.slots import iso, moment, ranges_of
 from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.jobs.expressions import long, quoted, slot_of
 from tidewheel.jobs.source_reader import options_of, place_of, reader_of
+from tidewheel.storage.machine import machine_fault
 
 FORMATS_WITH_FOOTER = ("parquet", "orc", "avro")
 
@@ -55,10 +56,11 @@ def read_batch(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sch
     return Batch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage)
 
 
-def unreadable(file: ArchiveFile, error: Exception) -> InvalidInput:
+def unreadable(file: ArchiveFile, error: Exception) -> TidewheelError:
     """What Spark says about a source, in one sentence."""
-    return InvalidInput(
-        f"the source of archive {file.name} cannot be read: {first_line(error)}. Nothing was changed",
+    said = first_line(error)
+    return machine_fault(str(error), f"while reading the source of archive {file.name}", said) or InvalidInput(
+        f"the source of archive {file.name} cannot be read: {said}. Nothing was changed",
         "check the files and [source] in the archive file, then run the command again",
     )
 
