@@ -7,42 +7,14 @@ added here and nowhere else. What must hold between keys is in `archive_rules`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum, auto
 
 from tidewheel.indexing import column_kinds, field_kinds, source_kinds
 from tidewheel.indexing.definition import Clock, Verdict
 from tidewheel.indexing.durations import DURATION_MAX_US
-from tidewheel.indexing.field_kinds import Kind, choice, duration, whole
+from tidewheel.indexing.field_kinds import choice, duration, whole
 from tidewheel.indexing.layouts import LayoutKind, Strategy
 from tidewheel.indexing.slots import INTERVAL_MAX_US
-
-
-class Absent(Enum):
-    """What a key that is not in the file means, when it does not simply mean a fixed value."""
-
-    FAULT = auto()
-    DECIDED_BY_RULE = auto()
-
-
-@dataclass(frozen=True)
-class Field:
-    """One key: `default` and `example` are written as the file would hold them."""
-
-    section: str
-    key: str
-    kind: Kind
-    meaning: str
-    example: object
-    default: object = Absent.FAULT
-    default_note: str = ""
-    # Another way to say what another key says: left out of the full example.
-    alternative: bool = False
-
-    @property
-    def place(self) -> str:
-        return f"{self.section}.{self.key}"
-
+from tidewheel.indexing.toml_page import Absent, Field, Form
 
 SECTIONS: Mapping[str, str] = {
     "archive": "What the archive holds and where it lies.",
@@ -274,5 +246,4 @@ FIELDS: tuple[Field, ...] = (
 )  # fmt: skip
 
 
-def fields_of(section: str) -> tuple[Field, ...]:
-    return tuple(field for field in FIELDS if field.section == section)
+FORM = Form(FIELDS, SECTIONS, "docs/archive-file.md")

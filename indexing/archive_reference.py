@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidewheel.indexing.archive_fields import FIELDS, SECTIONS, Absent, Field, fields_of
+from tidewheel.indexing.archive_fields import FIELDS, FORM, SECTIONS
+from tidewheel.indexing.toml_page import Absent, Field
 from tidewheel.indexing.toml_text import toml_text
 
 _OPENING = """\
@@ -79,7 +80,7 @@ def full_example() -> str:
 
 
 def _section(name: str, meaning: str) -> str:
-    rows = "".join(_row(field) for field in fields_of(name))
+    rows = "".join(_row(field) for field in FORM.fields_of(name))
     header = "| key | meaning | type | default | example |\n|---|---|---|---|---|\n"
     return f"## [{name}]\n\n{meaning}\n\n{header}{rows}\n"
 

@@ -5,6 +5,7 @@ The text has been parsed already, so this scanner need not judge it; it only has
 1. Cut the text into tokens. A string of any kind, with all its lines, is one token, and so is a comment.
 2. Outside brackets, a line starts with a key path, which ends at `=`; a `[header]` line changes the table.
 3. Inside an inline table a key path starts after `{` and after each `,`; inside an array nothing is a key.
+4. `[[header]]` opens the next element of an array of tables: its keys lie below its path and its number.
 
 Every prefix of a path gets a line as well, so that `source` is found where only `[source.options]` stands.
 """
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Mapping
 KeyPath = tuple[str, ...]
 # Deeper keys get the line of what is around them: no file worth reading nests like that.
 _DEPTH_MAX = 8
+_ELEMENT = "#"
 
 _TOKEN = re.compile(
     r"""
@@ -31,9 +33,16 @@ _TOKEN = re.compile(
 )
 
 
+def element(number: int) -> str:
+    """How a path names one element of an array of tables, from 0."""
+    return f"{_ELEMENT}{number}"
+
+
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The line, from 1, on which each key path of a valid TOML text first appears.
 
+    >>> key_lines("[[a]]\\nb = 1\\n[[a]]\\nb = 2")[("a", "#1", "b")]
+    4
     >>> key_lines("[time]\\ninterval = '1h'")
     {('time',): 1, ('time', 'interval'): 2}
     """
@@ -66,6 +75,8 @@ class _Scanner:
     def __init__(self) -> None:
         self.found: dict[KeyPath, int] = {}
         self._table: KeyPath = ()
+        self._brackets = 0
+        self._elements: dict[KeyPath, int] = {}
         self._path: list[str] = []
         self._in_key = True
         # The table that each open bracket holds keys of; None for an array, which holds no keys.
@@ -86,9 +97,12 @@ class _Scanner:
         elif token == "=":
             self._record(self._full_path(), line)
             self._in_key = False
+        elif token == "[":
+            self._brackets += 1
         elif token == "]" and self._path:
-            self._table = tuple(self._path)
+            self._table = self._header(tuple(self._path), is_element=self._brackets == 2)
             self._record(self._table, line)
+            self._brackets = 0
             self._start_key()
         elif token == "}":
             self._close()
@@ -107,6 +121,17 @@ class _Scanner:
     def _start_key(self) -> None:
         self._in_key, self._path = True, []
 
+    def _header(self, path: KeyPath, *, is_element: bool) -> KeyPath:
+        """The path of a header with the numbers of the elements that it lies in."""
+        full: KeyPath = ()
+        for depth, name in enumerate(path, start=1):
+            full = (*full, name)
+            if is_element and depth == len(path):
+                self._elements[full] = self._elements.get(full, -1) + 1
+            if full in self._elements:
+                full = (*full, element(self._elements[full]))
+        return full
+
     def _close(self) -> None:
         self._in_key = False
         self._open.pop()
@@ -116,5 +141,7 @@ class _Scanner:
         return (*around, *self._path)
 
     def _record(self, path: KeyPath, line: int) -> None:
-        for length in range(1, min(len(path), _DEPTH_MAX) + 1):
-            self.found.setdefault(path[:length], line)
+        # Of several elements of an array, the path without a number is the first one's.
+        for form in {path, tuple(name for name in path if not name.startswith(_ELEMENT))}:
+            for length in range(1, min(len(form), _DEPTH_MAX) + 1):
+                self.found.setdefault(form[:length], line)

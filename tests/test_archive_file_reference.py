@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 
 from tests.support.archive_files import faults_of, file_of
-from tidewheel.indexing.archive_fields import FIELDS, Absent
+from tidewheel.indexing.archive_fields import FIELDS
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.archive_reference import archive_file_reference
 from tidewheel.indexing.definition import SourceKind
+from tidewheel.indexing.toml_page import Absent
 
 ROOT = Path(__file__).parent.parent
 
