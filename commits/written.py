@@ -41,6 +41,12 @@ class Written:
     def bytes(self) -> int:
         return sum(file.fact.bytes for file in self.files)
 
+    @property
+    def slots(self) -> frozenset[int]:
+        """The insertion slots of all records, stored or not."""
+        stored = {slot for cells in self.cells.values() for slot, _ in cells}
+        return frozenset(stored).union(slot for slot, _ in (*self.fates, *self.rules))
+
 
 NOTHING_WRITTEN = Written((), {}, {}, {}, ())
 

@@ -130,7 +130,8 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "source", "time_column", column_kinds.COLUMN,
-        "Any Spark reader: the timestamp column that says which slot a row belongs to.",
+        "Any Spark reader: the timestamp column that says which slot a row belongs to; rows without a time belong "
+        "to none and are not read.",
         "inserted_at", default=_DERIVED, default_note="none", alternative=True,
     ),
     Field(
@@ -157,8 +158,8 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "source", "missing", choice("fail", "empty"),
-        "What to do when the source has nothing for a slot: stop, since the data may only be late, or apply "
-        "an empty batch.",
+        "What to do when the source has nothing for a slot (no file, no row with a time in it, no DataFrame): stop, "
+        "since the data may only be late, or apply an empty batch.",
         "fail", default="fail",
     ),
     Field(

@@ -6,7 +6,7 @@ runs brings the same records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -25,6 +25,7 @@ from tidewheel.jobs.expressions import long, quoted, slot_of
 from tidewheel.jobs.source_reader import options_of, place_of, reader_of
 from tidewheel.storage.machine import machine_fault
 
+MISSING_NAMED_MAX = 5
 FORMATS_WITH_FOOTER = ("parquet", "orc", "avro")
 
 
@@ -54,6 +55,21 @@ def read_batch(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sch
         raise unreadable(file, error) from error
     frames = batch.frames or (_empty(spark, file, schema),)
     return Batch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage)
+
+
+def refuse_missing(file: ArchiveFile, slots: Sequence[int], found: Collection[int]) -> None:
+    """Refuse slots of which a reader gave no row. It is asked once for all slots: what came shows which have data."""
+    source, axis = file.source, file.axis
+    absent = [slot for slot in slots if slot not in found]
+    if source.kind is not SourceKind.READER or source.missing != "fail" or not absent:
+        return
+    names = ", ".join(map(axis.name, absent[:MISSING_NAMED_MAX]))
+    more = f" and {len(absent) - MISSING_NAMED_MAX} more" if len(absent) > MISSING_NAMED_MAX else ""
+    raise InvalidInput(
+        f"the source has no row of slot {names}{more}: none with a {source.time_column} in it. Nothing was changed",
+        'wait for the data, correct [source], or set [source] missing = "empty"',
+        slots=absent,
+    )
 
 
 def unreadable(file: ArchiveFile, error: Exception) -> TidewheelError:

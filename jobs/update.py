@@ -28,6 +28,7 @@ from tidewheel.indexing.receipts import Receipt
 from tidewheel.jobs.carry_out import carry_out
 from tidewheel.jobs.quarantine import store_quarantined
 from tidewheel.jobs.schema import wider_schema
+from tidewheel.jobs.source import refuse_missing
 from tidewheel.storage.ledger_store import receipts_after
 
 
@@ -92,6 +93,8 @@ class Update:
 
     def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
         work = carry_out(one.job, one.snapshot, one.state, plan, folder, lap)
+        if self.batch:
+            refuse_missing(one.job.require_file(), self.batch, work.written.slots)
         reach("files_written")
         if one.snapshot.version != one.started_version:
             discard_quarantined(one.job, one.attempt)

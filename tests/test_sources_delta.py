@@ -10,15 +10,20 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
+from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.jobs.create import create
 from tidewheel.jobs.source import read_batch
+from tidewheel.jobs.update import update
+from tidewheel.storage.location import Location
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ARCHIVE = """
 [archive]
 name = "events"
-path = "/nowhere/events"
+path = "/nowhere/archive"
 key = ["id"]
 expires_at = "at + interval 1 day"
 [time]
@@ -74,3 +79,20 @@ def test_files_outside_the_interval_are_not_opened(table: Path, spark: SparkSess
     assert sorted(row["id"] for row in read_batch(spark, archive_of(table), [1]).frames[0].collect()) == list(
         range(6, 12)
     )
+
+
+@pytest.mark.parametrize("missing", ["fail", "empty"])
+def test_a_slot_without_rows_fails_the_run_or_is_an_empty_batch(table: Path, tmp_path: Path, missing: str) -> None:
+    text = ARCHIVE.replace("/nowhere", str(tmp_path)).replace("[source]", f'[source]\nmissing = "{missing}"')
+    file = parse_archive_file(text.format(path=table), "events.toml")
+    job = ArchiveJob(Location.of(file.path), file)
+    create(job, 0)
+    update(job, [0])
+    if missing == "empty":
+        assert update(job, [2, 3]).version == 2
+        return
+    with pytest.raises(InvalidInput, match=r"no row of slot 2026-01-01T03:00:00Z: none with a at in it. Nothing was"):
+        update(job, [2, 3])
+    assert job.snapshot().version == 1
+    assert len(list(Path(file.path).glob("run-*"))) == 1, "what was written for the refused run is gone"
+    assert update(job, [2]).version == 2
