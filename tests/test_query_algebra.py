@@ -101,16 +101,9 @@ def test_not_invertible_does_not_mean_selection(operation: Operation) -> None:
 
 
 def test_ties_are_broken_the_same_way_everywhere() -> None:
-    assert (
-        chosen.ARG_MAX.combine((5, 1, "a"), (5, 2, "b"))
-        == (5, 2, "b")
-        == chosen.ARG_MAX.combine((5, 2, "b"), (5, 1, "a"))
-    )
-    assert (
-        chosen.ARG_MIN.combine((5, 1, "a"), (5, 2, "b"))
-        == (5, 2, "b")
-        == chosen.ARG_MIN.combine((5, 2, "b"), (5, 1, "a"))
-    )
+    older, newer = (5, 1, "a"), (5, 2, "b")
+    for operation in (chosen.ARG_MAX, chosen.ARG_MIN):
+        assert operation.combine(older, newer) is newer is operation.combine(newer, older)
     assert chosen.ARG_MIN.combine((5, 1, "a"), (4, 0, "b")) == (4, 0, "b")
     assert extremes.MAX.combine(5, 5) == 5
 
