@@ -31,10 +31,10 @@ _PLAIN_NAME = re.compile(r"\w+")
 
 def checked_query(connection: duckdb.DuckDBPyConnection, query: str) -> Sql:
     """The query, if it is one SELECT that reads what it may."""
-    statements = _syntax_tree(connection, query)
+    statements = syntax_tree(connection, query)
     if len(statements) != 1:
         raise InvalidInput(f"{len(statements)} statements were given", "give one SELECT")
-    nodes = list(_nodes(statements))
+    nodes = list(syntax_nodes(statements))
     with_queries = {name for node in nodes for name in _with_names(node)}
     for node in nodes:
         _check(node, with_queries)
@@ -52,7 +52,7 @@ def checked_filter(connection: duckdb.DuckDBPyConnection, where: str) -> Sql:
     return Sql(where)
 
 
-def _syntax_tree(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
+def syntax_tree(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
     call = f"SELECT json_serialize_sql(CAST({quote_literal(query)} AS VARCHAR))"
     answer = json.loads(connection.sql(call).fetchall()[0][0])
     if answer["error"]:
@@ -60,7 +60,7 @@ def _syntax_tree(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]
     return list(answer["statements"])
 
 
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+def syntax_nodes(tree: Any) -> Iterator[dict[str, Any]]:
     """Every object of the tree."""
     waiting = [tree]
     while waiting:

@@ -52,7 +52,9 @@ RULES = {
             "tidewheel.jobs tidewheel.commits tidewheel.indexing tidewheel.storage pyspark py4j delta deltalake pyarrow"
         )
     ),
-    "sql": Rule(_names("tidewheel.sql tidewheel.indexing tidewheel.storage duckdb deltalake pyarrow xxhash")),
+    "sql": Rule(
+        _names("tidewheel.sql tidewheel.indexing tidewheel.queries tidewheel.storage duckdb deltalake pyarrow xxhash")
+    ),
     # Airflow parses these files every few seconds: what is heavy waits inside the tasks.
     "dags": Rule(
         _names("tidewheel.dags tidewheel.indexing airflow"),

@@ -1,0 +1,162 @@
+"""A standing query as a frozen value, in two forms.
+
+`QueryText` is what a file says, each value checked by itself. `Query` is what it means for one archive: the select
+taken apart into aggregates over the record's columns and outputs over aggregates, everything typed. The first needs
+the standard library alone; the second is made by whoever has a parser of SQL and the archive's columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from tidewheel.indexing.toml_page import Fault
+
+LIVE = "live"
+
+
+class Counts(StrEnum):
+    """Which records of a window count: all that came, or those that are still alive at its end."""
+
+    ARRIVED = "arrived"
+    LIVE = "live"
+
+
+class Erasure(StrEnum):
+    """What happens to partials whose rows are gone when a key in them is forgotten."""
+
+    DELETE = "delete"
+    KEEP = "keep"
+
+
+def _no_fault(place: str, wrong: str, remedy: str) -> Fault:
+    return Fault("", 1, place, wrong, remedy)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Time and retention of a query; every duration in microseconds. `window_us` is None for everything alive."""
+
+    window_us: int | None
+    slide_us: int
+    offset_us: int = 0
+    counts: Counts = Counts.ARRIVED
+    time: str = ""
+    ahead_us: int = 0
+    late_us: int = 0
+    revise_us: int = 0
+    keep_us: int = 0
+    erasure: Erasure = Erasure.DELETE
+
+    @property
+    def back_us(self) -> int:
+        """How far back from now a batch can matter: the window of the oldest answer that is still corrected."""
+        return (self.window_us or 0) + self.revise_us
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.__dict__, "counts": self.counts.value, "erasure": self.erasure.value}
+
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> Terms:
+        return Terms(**{**values, "counts": Counts(values["counts"]), "erasure": Erasure(values["erasure"])})
+
+
+@dataclass(frozen=True)
+class QueryText:
+    """One `[query]` of a file. `fault` tells where in the file something is wrong."""
+
+    name: str
+    of: str
+    select: str
+    where: str
+    group_by: tuple[str, ...]
+    having: str
+    order_by: str
+    limit: int | None
+    terms: Terms
+    technique: str = ""
+    tests: tuple[Mapping[str, Any], ...] = ()
+    fault: Callable[[str, str, str], Fault] = field(default=_no_fault, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One aggregate over the record's columns: its name in the catalogue, arguments as SQL, their SQL types."""
+
+    aggregate: str
+    arguments: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    limit: int | None = None
+
+    def to_json(self) -> list[Any]:
+        return [self.aggregate, list(self.arguments), list(self.types), self.limit]
+
+    @staticmethod
+    def from_json(values: list[Any]) -> Call:
+        name, arguments, types, limit = values
+        return Call(name, tuple(arguments), tuple(types), limit)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A group column or an output: its name, its SQL and its SQL type."""
+
+    name: str
+    sql: str
+    sql_type: str
+
+    def to_json(self) -> list[str]:
+        return [self.name, self.sql, self.sql_type]
+
+    @staticmethod
+    def from_json(values: list[str]) -> Named:
+        return Named(*values)
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a file means for one archive.
+
+    `outputs`, `having` and `order_by` are SQL over the names of `groups` and over the calls, which they name
+    `"call 0"`, `"call 1"`, ...
+    """
+
+    name: str
+    of: str
+    calls: tuple[Call, ...]
+    outputs: tuple[Named, ...]
+    groups: tuple[Named, ...]
+    where: str
+    having: str
+    order_by: str
+    limit: int | None
+    terms: Terms
+    technique: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.__dict__,
+            "calls": [one.to_json() for one in self.calls],
+            "outputs": [one.to_json() for one in self.outputs],
+            "groups": [one.to_json() for one in self.groups],
+            "terms": self.terms.to_json(),
+        }
+
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> Query:
+        return Query(
+            **{
+                **values,
+                "calls": tuple(Call.from_json(one) for one in values["calls"]),
+                "outputs": tuple(Named.from_json(one) for one in values["outputs"]),
+                "groups": tuple(Named.from_json(one) for one in values["groups"]),
+                "terms": Terms.from_json(values["terms"]),
+            }
+        )
+
+
+def call_name(number: int) -> str:
+    """How outputs name a call: no column of a record can be named so, as column names hold no spaces."""
+    return f"call {number}"

@@ -1,0 +1,46 @@
+"""The types of a standing query's calls: what DuckDB calls the argument's type, and what an aggregate then answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tidewheel.queries.aggregates import Argument, Kind
+from tidewheel.queries.standing.query import Call
+
+_KINDS = (
+    (re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER)"), Kind.WHOLE),
+    (re.compile(r"DECIMAL\(\d+,(\d+)\)"), Kind.DECIMAL),
+    (re.compile(r"FLOAT|DOUBLE"), Kind.FLOAT),
+    (re.compile(r"BOOLEAN"), Kind.BOOLEAN),
+)
+# What an aggregate answers, where it is not the type of its argument.
+_ANSWERS: Mapping[str, str] = {
+    **dict.fromkeys(("count_rows", "count", "count_distinct"), "BIGINT"),
+    **dict.fromkeys(("avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"), "DOUBLE"),
+    **dict.fromkeys(("geometric_mean",), "DOUBLE"),
+}
+_LISTS = ("first_n", "last_n", "concatenate", "collect_distinct")
+_SUMS = ("sum", "sum_of_squares", "product")
+
+
+def argument_of(sql_type: str) -> Argument:
+    """What the catalogue needs to know of a type."""
+    for pattern, kind in _KINDS:
+        if match := pattern.fullmatch(sql_type):
+            return Argument(kind, int(match[1]) if kind is Kind.DECIMAL else 0)
+    return Argument(Kind.OTHER)
+
+
+def answer_type(call: Call) -> str:
+    """The SQL type of what a call answers."""
+    if call.aggregate in _ANSWERS:
+        return _ANSWERS[call.aggregate]
+    argument = argument_of(call.types[0])
+    if call.aggregate in _LISTS:
+        return f"{call.types[0]}[]"
+    if call.aggregate in _SUMS:
+        if argument.kind is Kind.FLOAT or (call.aggregate == "product" and argument.kind is not Kind.WHOLE):
+            return "DOUBLE"
+        return f"DECIMAL(38,{argument.scale * (2 if call.aggregate == 'sum_of_squares' else 1)})"
+    return call.types[0]
