@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container
 from dataclasses import dataclass, field
+from typing import Any
 
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.ledger import Ledger
 
 SubIndex = tuple[int, int, int]  # generation, row g, column e
+Bound = Any  # a value of a key column's type, or None where the log has no statistics
 
 
 @dataclass(frozen=True)
 class FileFact:
     """One data file as the log describes it. `run` names the attempt that wrote it: files of one run and one
-    sub-index are key ranges of one sorted whole."""
+    sub-index are key ranges of one sorted whole.
+
+    What only helps a reader to leave the file alone is no part of the file's identity, and may be missing.
+    """
 
     path: str
     generation: int
@@ -27,6 +32,9 @@ class FileFact:
     exp_max: int
     rows: int
     bytes: int
+    valid_until_max_us: int | None = field(default=None, compare=False)
+    key_min: tuple[Bound, ...] = field(default=(), compare=False)
+    key_max: tuple[Bound, ...] = field(default=(), compare=False)
 
     @property
     def subindex(self) -> SubIndex:

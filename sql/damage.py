@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import duckdb
 import pyarrow as pa
@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
-from tidewheel.sql.file_index import DataFile
+from tidewheel.indexing.state import FileFact
 from tidewheel.storage.machine import machine_fault
-from tidewheel.storage.snapshot import Snapshot
+from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 # How DuckDB begins what it says of a page that it cannot decode; it does not name the file.
 _OF_FILES = ("Invalid Error: ", "IO Error: ")
@@ -23,23 +23,32 @@ class FileGone(Damaged):
     """A file that the log names is not there."""
 
 
-def explained(error: Exception, snapshot: Snapshot, files: Sequence[DataFile], *, question: str = "") -> TidewheelError:
+class VersionGone(InvalidInput):
+    """A file is not there, and the newest version does not name it: vacuum was right to delete it."""
+
+
+Opened = tuple[Snapshot, Sequence[FileFact]]
+
+
+def explained(error: Exception, opened: Sequence[Opened], *, question: str = "") -> TidewheelError:
     """The error to raise for one that DuckDB or pyarrow raised. Cost: a look at each file that was to be read."""
-    refused = machine_fault(str(error), f"while reading archive {snapshot.definition.name}")
-    found = refused or _faulty_file(snapshot, files)
+    named = ", ".join(f"version {one.version} of archive {one.definition.name}" for one, _ in opened)
+    refused = machine_fault(str(error), f"while reading {named}")
+    found = refused or _first(_faulty_file(*one) for one in opened)
     if found is None and str(error).startswith(_OF_FILES):
-        found = _undecodable_file(snapshot, files)
+        found = _first(_undecodable_file(*one) for one in opened)
     if found is not None:
         return found
     if question and isinstance(error, duckdb.Error) and not isinstance(error, duckdb.IOException):
-        return InvalidInput(f"the query {question!r} failed: {error}", "see the columns: DESCRIBE live")
+        shown = "live" if len(opened) == 1 else "NAME"
+        return InvalidInput(f"the query {question!r} failed: {error}", f"see the columns: DESCRIBE {shown}")
     return Damaged(
-        f"version {snapshot.version} of archive {snapshot.definition.name} cannot be read: {error}",
-        f"find what is damaged: tidewheel audit {snapshot.location.uri}",
+        f"{named} cannot be read: {error}",
+        "find what is damaged: " + ", ".join(f"tidewheel audit {one.location.uri}" for one, _ in opened),
     )
 
 
-def refuse_replaced(snapshot: Snapshot, files: Sequence[DataFile]) -> None:
+def refuse_replaced(snapshot: Snapshot, files: Sequence[FileFact]) -> None:
     """Refuse files of another size than the log says. Cost: a look at each.
 
     On object stores a look is a request: there pyarrow is told the size, and finds no footer in any other file.
@@ -55,13 +64,17 @@ def refuse_replaced(snapshot: Snapshot, files: Sequence[DataFile]) -> None:
             raise found
 
 
-def _faulty_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged | None:
+def _first(found: Iterable[TidewheelError | None]) -> TidewheelError | None:
+    return next((one for one in found if one is not None), None)
+
+
+def _faulty_file(snapshot: Snapshot, files: Sequence[FileFact]) -> TidewheelError | None:
     location = snapshot.location
     infos = location.filesystem.get_file_info([location.child(one.path) for one in files])
     for file, info in zip(files, infos, strict=True):
         named = f"the file {info.path} of archive {snapshot.definition.name}, version {snapshot.version},"
         if info.type is not fs.FileType.File:
-            return FileGone(f"{named} is gone, but the log says it is there", _audit(snapshot), path=file.path)
+            return _gone(snapshot, file, f"{named} is gone, but the log says it is there")
         if info.size != file.bytes:
             said = f"{named} has {info.size} bytes, the log says {file.bytes}"
             return Damaged(said, _audit(snapshot), path=file.path)
@@ -72,7 +85,18 @@ def _faulty_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged | Non
     return None
 
 
-def _undecodable_file(snapshot: Snapshot, files: Sequence[DataFile]) -> Damaged | None:
+def _gone(snapshot: Snapshot, file: FileFact, said: str) -> FileGone | VersionGone:
+    newest = open_snapshot(snapshot.location)
+    if newest.version <= snapshot.version or file.path in {fact.path for fact in newest.files}:
+        return FileGone(said, _audit(snapshot), path=file.path)
+    return VersionGone(
+        f"version {snapshot.version} of archive {snapshot.definition.name} cannot be read any more: its "
+        "files have outlived the grace period and were vacuumed",
+        "read a later version, or give a longer [retention] grace next time",
+    )
+
+
+def _undecodable_file(snapshot: Snapshot, files: Sequence[FileFact]) -> Damaged | None:
     """The first file with a page that cannot be decoded. Cost: reading the files, a row group at a time."""
     location = snapshot.location
     for file in files:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidewheel.indexing.slots import iso
-from tidewheel.sql.file_index import Access, DataFile
+from tidewheel.indexing.state import FileFact
+from tidewheel.sql.access import Access
+from tidewheel.sql.damage import explained
 from tidewheel.sql.key_conditions import KeyCondition
-from tidewheel.sql.questions import Probe, Question, Range
-from tidewheel.sql.version_reader import VersionReader
+from tidewheel.sql.questions import KeyQuestion, Question
+from tidewheel.sql.session import Session
+from tidewheel.storage.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -23,64 +26,81 @@ class Explanation:
     """One read, measured. `row_groups_in_bounds` are those whose key bounds admit the key: of a probe, the ones
     among them that were not read were ruled out by a Bloom filter or by their expiry. None is: not measured."""
 
-    access: Access
-    row_groups_total: int | None
+    reads: Mapping[str, Access]
+    row_groups_total: int
     row_groups_in_bounds: int | None
     row_groups_read: int | None
     rows_found: int
 
+    @property
+    def access(self) -> Access:
+        """That of the one archive that was read."""
+        (access,) = self.reads.values()
+        return access
+
     def to_json(self) -> dict[str, Any]:
-        access = self.access
+        accesses = {name: _access_json(access) for name, access in self.reads.items()}
+        opened = next(iter(accesses.values())) if len(accesses) == 1 else {"archives": accesses}
         return {
-            "version": access.version,
-            "as_of": iso(access.as_of_us),
-            "files_total": access.files_total,
-            "files_read": len(access.read),
-            "files_expired": len(access.expired),
-            "files_outside_key": len(access.outside_key),
-            "files_without_key": len(access.without_key),
+            **opened,
             "row_groups_total": self.row_groups_total,
             "row_groups_in_bounds": self.row_groups_in_bounds,
             "row_groups_read": self.row_groups_read,
             "rows_found": self.rows_found,
-            "files": [
-                {"path": file.path, "read": file in access.read, "reason": reason} for file, reason in access.reasons()
-            ],
         }
 
     def lines(self) -> Iterator[str]:
         """The same for people."""
-        access = self.access
-        yield f"version {access.version}, as of {iso(access.as_of_us)}"
-        yield (
-            f"files: {access.files_total} considered, {len(access.expired)} expired, "
-            f"{len(access.outside_key)} outside the key, {len(access.without_key)} without it, {len(access.read)} read"
-        )
+        for name, access in self.reads.items():
+            of = f"{name}: " if len(self.reads) > 1 else ""
+            yield f"{of}version {access.version}, as of {iso(access.as_of_us)}"
+            yield (
+                f"files: {access.files_total} considered, {len(access.expired)} expired, "
+                f"{len(access.outside_key)} outside the key, {len(access.without_key)} without it, "
+                f"{len(access.read)} read"
+            )
         if self.row_groups_read is not None:
             bounds = "" if self.row_groups_in_bounds is None else f", {self.row_groups_in_bounds} admit the key"
             yield f"row groups of these: {self.row_groups_total}{bounds}, {self.row_groups_read} read"
         yield f"rows found: {self.rows_found}"
-        for file, reason in access.reasons():
-            yield f"  {file.path}: {reason}"
+        for access in self.reads.values():
+            yield from (f"  {file.path}: {reason}" for file, reason in access.reasons())
 
 
-def explain(reader: VersionReader, question: Question, columns: Sequence[str] | None, as_of_us: int) -> Explanation:
+def _access_json(access: Access) -> dict[str, Any]:
+    return {
+        "version": access.version,
+        "as_of": iso(access.as_of_us),
+        "files_total": access.files_total,
+        "files_read": len(access.read),
+        "files_expired": len(access.expired),
+        "files_outside_key": len(access.outside_key),
+        "files_without_key": len(access.without_key),
+        "files": [
+            {"path": file.path, "read": file in access.read, "reason": reason} for file, reason in access.reasons()
+        ],
+    }
+
+
+def explain(session: Session, question: Question, columns: Sequence[str] | None) -> Explanation:
     """Run the question's statement under DuckDB's profiler."""
-    statement = reader.statement(question, columns, as_of_us)
+    statement = question.statement(session, columns)
     explaining = f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.sql}"
     parameters = statement.parameters or None
     try:
         answer = statement.connection.sql(explaining, params=parameters).fetchall()
     except duckdb.Error as error:
-        raise reader.explained(error, statement.access, statement.written_by_user) from error
+        raise session.explained(error, statement.reads, statement.written_by_user) from error
     profile = json.loads(answer[0][1])
-    condition = reader.condition(question) if isinstance(question, Probe | Range) else None
-    total, admitted = _row_groups(reader, statement.access.read, condition)
+    condition = question.condition(session.only) if isinstance(question, KeyQuestion) else None
+    snapshots = {name: version.snapshot for name, version in session.pinned.items()}
+    counts = [_row_groups(snapshots[name], access.read, condition) for name, access in statement.reads.items()]
+    local = all(snapshot.location.is_local for snapshot in snapshots.values())
     return Explanation(
-        access=statement.access,
-        row_groups_total=total,
-        row_groups_in_bounds=admitted,
-        row_groups_read=_row_groups_read(profile) if reader.snapshot.location.is_local else None,
+        reads=statement.reads,
+        row_groups_total=sum(total for total, _ in counts),
+        row_groups_in_bounds=None if condition is None else sum(admitted for _, admitted in counts),
+        row_groups_read=_row_groups_read(profile) if local else None,
         rows_found=_rows_found(profile),
     )
 
@@ -110,28 +130,26 @@ def _rows_found(profile: dict[str, Any]) -> int:
     return found
 
 
-def _row_groups(
-    reader: VersionReader, files: Sequence[DataFile], condition: KeyCondition | None
-) -> tuple[int, int | None]:
+def _row_groups(snapshot: Snapshot, files: Sequence[FileFact], condition: KeyCondition | None) -> tuple[int, int]:
     """How many row groups the files have, and how many of them the footers' key bounds admit."""
     total, admitted = 0, 0
     for file in files:
-        footer = _footer(reader, file)
+        footer = _footer(snapshot, file)
         total += footer.num_row_groups
         if condition is None:
             continue
         for i in range(footer.num_row_groups):
-            minima, maxima = _bounds(footer.row_group(i), reader.snapshot.definition.key)
+            minima, maxima = _bounds(footer.row_group(i), snapshot.definition.key)
             admitted += not condition.excludes(minima, maxima)
-    return total, None if condition is None else admitted
+    return total, admitted
 
 
-def _footer(reader: VersionReader, file: DataFile) -> pq.FileMetaData:
-    location = reader.snapshot.location
+def _footer(snapshot: Snapshot, file: FileFact) -> pq.FileMetaData:
+    location = snapshot.location
     try:
         return pq.read_metadata(location.child(file.path), filesystem=location.filesystem)
     except (OSError, pa.ArrowException) as error:
-        raise reader.explained(error, Access(reader.version, 0, (file,), (), ())) from error
+        raise explained(error, [(snapshot, (file,))]) from error
 
 
 def _bounds(row_group: pq.RowGroupMetaData, key: Sequence[str]) -> tuple[list[Any], list[Any]]:

@@ -1,4 +1,4 @@
-"""Which SQL of other people is run: one SELECT that reads `live`, its macros and its own WITH queries.
+"""Which SQL of other people is run: one SELECT that reads a session's views, its macros and its own WITH queries.
 
 The sandbox already keeps a statement from files that are not the version's. This check closes the rest: naming one
 of the version's files directly would show records that have expired, and COPY could write over it. It looks at
@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.quoting import Sql, quote_literal
+from tidewheel.sql.session_views import ALONE
 
-TABLES = frozenset({"live"})
 # Table functions that read nothing but their arguments, and the macros over `live`.
-TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree", "probe", "probe_range"})
+TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree"})
+PROBES = frozenset({"probe", "probe_range"})
 QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 SOURCES = frozenset(
     {"EMPTY", "BASE_TABLE", "TABLE_FUNCTION", "SUBQUERY", "JOIN", "EXPRESSION_LIST", "PIVOT", "SHOW_REF"}
@@ -29,34 +31,60 @@ SHOWN = frozenset({"DESCRIBE", "SUMMARY"})
 _PLAIN_NAME = re.compile(r"\w+")
 
 
-def checked_query(connection: duckdb.DuckDBPyConnection, query: str) -> Sql:
+@dataclass(frozen=True)
+class Surroundings:
+    """What a query may read: views by name, and whether one of them can be probed."""
+
+    views: tuple[str, ...]
+    probes: bool
+
+    @property
+    def remedy(self) -> str:
+        if ALONE in self.views:
+            return f"select from the view {ALONE}"
+        return f"select from {', '.join(self.views)}"
+
+    @property
+    def functions(self) -> frozenset[str]:
+        return TABLE_FUNCTIONS | (PROBES if self.probes else frozenset())
+
+
+def checked_query(connection: duckdb.DuckDBPyConnection, query: str, around: Surroundings) -> Sql:
     """The query, if it is one SELECT that reads what it may."""
     statements = syntax_tree(connection, query)
     if len(statements) != 1:
         raise InvalidInput(f"{len(statements)} statements were given", "give one SELECT")
     nodes = list(syntax_nodes(statements))
-    with_queries = {name for node in nodes for name in _with_names(node)}
+    with_queries: set[tuple[str, ...]] = {(name,) for node in nodes for name in _with_names(node)}
     for node in nodes:
-        _check(node, with_queries)
+        _check(node, around, with_queries)
     return Sql(query)
 
 
-def checked_filter(connection: duckdb.DuckDBPyConnection, where: str) -> Sql:
+def checked_filter(connection: duckdb.DuckDBPyConnection, where: str, around: Surroundings) -> Sql:
     """The text, if it is one expression over the columns of `live`."""
     # An expression is what parses both ways: "1) OR (1" fails alone, "a FROM b" and "a; b" fail in parentheses.
     for query in (f"SELECT {where}", f"SELECT (\n{where}\n)"):
         try:
-            checked_query(connection, query)
+            checked_query(connection, query, around)
         except InvalidInput as error:
             raise InvalidInput(f"the filter {where!r} is not one expression: {error.message}", error.remedy) from error
     return Sql(where)
+
+
+def tables_named(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
+    """The names that a query selects from, in no order, without those of its WITH queries."""
+    nodes = list(syntax_nodes(syntax_tree(connection, query)))
+    with_queries = {name for node in nodes for name in _with_names(node)}
+    named = {".".join(node["qualified_name"]["path"]) for node in nodes if node.get("type") == "BASE_TABLE"}
+    return sorted(name for name in named if name.lower() not in with_queries)
 
 
 def syntax_tree(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
     call = f"SELECT json_serialize_sql(CAST({quote_literal(query)} AS VARCHAR))"
     answer = json.loads(connection.sql(call).fetchall()[0][0])
     if answer["error"]:
-        raise InvalidInput(f"the query cannot be run: {answer['error_message']}", "give one SELECT over the view live")
+        raise InvalidInput(f"the query cannot be run: {answer['error_message']}", "give one SELECT")
     return list(answer["statements"])
 
 
@@ -81,28 +109,29 @@ def _with_names(node: dict[str, Any]) -> list[str]:
     return [name.lower() for name in names]
 
 
-def _check(node: dict[str, Any], with_queries: set[str]) -> None:
+def _check(node: dict[str, Any], around: Surroundings, with_queries: set[tuple[str, ...]]) -> None:
     kind = node.get("type")
     if "cte_map" in node and kind not in QUERIES:
         raise InvalidInput(f"a query here only reads, it cannot do {_words(kind)}", "give one SELECT")
     if "alias" in node and "sample" in node and "class" not in node and kind not in SOURCES:
-        raise InvalidInput(f"a query cannot read from {_words(kind)} here", "select from the view live")
+        raise InvalidInput(f"a query cannot read from {_words(kind)} here", around.remedy)
     if kind == "BASE_TABLE":
-        _check_name(node, TABLES | with_queries, "table", "select from the view live")
+        views = {tuple(name.lower().split(".")) for name in around.views}
+        _check_name(node, views | with_queries, "table", around.remedy)
     elif kind == "TABLE_FUNCTION":
-        known = f"known are {', '.join(sorted(TABLE_FUNCTIONS))}"
-        _check_name(node["function"], TABLE_FUNCTIONS, "table function", known)
+        known = f"known are {', '.join(sorted(around.functions))}"
+        _check_name(node["function"], {(name,) for name in around.functions}, "table function", known)
     elif kind == "SHOW_REF" and node["show_type"] not in SHOWN:
-        raise InvalidInput("SHOW has nothing to list here", "use DESCRIBE live")
+        raise InvalidInput("SHOW has nothing to list here", f"use DESCRIBE {around.views[-1]}")
 
 
-def _check_name(node: dict[str, Any], known: Set[str], what: str, remedy: str) -> None:
-    """One unqualified name that is known. The tree spells a name twice, and both must say so."""
+def _check_name(node: dict[str, Any], known: Collection[tuple[str, ...]], what: str, remedy: str) -> None:
+    """One name that is known. The tree spells a name twice, and both must say so."""
     path = list(node["qualified_name"]["path"])
     qualifiers = [node.get(part) for part in ("catalog_name", "catalog", "schema_name", "schema")]
     spelled = [part for part in (*qualifiers, node.get("table_name"), node.get("function_name")) if part]
     for name in (path, spelled):
-        if len(name) != 1 or name[0].lower() not in known:
+        if tuple(part.lower() for part in name) not in known:
             raise InvalidInput(f"there is no {what} {'.'.join(name)} here", remedy)
 
 

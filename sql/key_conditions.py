@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tidewheel.indexing.state import Bound
 from tidewheel.sql.quoting import Sql, join
 
 Values = tuple[Any, ...]
-Bound = Any  # a value of a key column's type, or None where the log has no statistics
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from xxhash import xxh64_intdigest
 
-from tidewheel.sql.file_index import DataFile
+from tidewheel.indexing.state import FileFact
 from tidewheel.storage.location import Location
 
 # Beyond this all are forgotten: a guard, as probes of an archive of 100 GB may come to know so many.
@@ -81,10 +81,10 @@ class KeyFilters:
         self._location, self._column = location, column
         self._filters: dict[str, FileFilter | None] = {}
 
-    def admitted(self, files: Iterable[DataFile], value: Any) -> tuple[list[DataFile], list[DataFile]]:
+    def admitted(self, files: Iterable[FileFact], value: Any) -> tuple[list[FileFact], list[FileFact]]:
         """Files that may hold a record with this first value of the key, and those that cannot."""
-        admitted: list[DataFile] = []
-        excluded: list[DataFile] = []
+        admitted: list[FileFact] = []
+        excluded: list[FileFact] = []
         hashes: dict[str, tuple[Stored, Hashed] | None] = {}
         for file in files:
             filters = self._filters[file.path] if file.path in self._filters else self._loaded(file)
@@ -103,7 +103,7 @@ class KeyFilters:
         kept = {path: filters for path, filters in self._filters.items() if path in paths}
         self._filters = kept if sum(one.bytes for one in kept.values() if one) <= KEPT_BYTES_MAX else {}
 
-    def _loaded(self, file: DataFile) -> FileFilter | None:
+    def _loaded(self, file: FileFact) -> FileFilter | None:
         """A file's filters. Cost: its footer, and one read, as they lie side by side."""
         path = self._location.child(file.path)
         try:

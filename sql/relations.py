@@ -19,8 +19,8 @@ from deltalake import Field
 
 from tidewheel.indexing.definition import PARTITION_COLUMNS, STORED_COLUMNS
 from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.state import FileFact
 from tidewheel.sql.column_types import arrow_schema, duckdb_type
-from tidewheel.sql.file_index import DataFile
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_list
 from tidewheel.sql.templates import render
 from tidewheel.storage.location import Location
@@ -90,13 +90,13 @@ class Shape:
 class Files(Protocol):
     """How files become something to select from."""
 
-    def paths(self, files: Iterable[DataFile]) -> list[str]:
+    def paths(self, files: Iterable[FileFact]) -> list[str]:
         """The local paths DuckDB opens; none where it opens no files itself."""
 
-    def uniform(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Sql:
+    def uniform(self, connection: duckdb.DuckDBPyConnection, files: Sequence[FileFact]) -> Sql:
         """Files known to have the same columns."""
 
-    def by_name(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Sql:
+    def by_name(self, connection: duckdb.DuckDBPyConnection, files: Sequence[FileFact]) -> Sql:
         """Files of which some may lack a column."""
 
 
@@ -106,7 +106,7 @@ class LocalFiles:
 
     location: Location
 
-    def paths(self, files: Iterable[DataFile]) -> list[str]:
+    def paths(self, files: Iterable[FileFact]) -> list[str]:
         paths = [self.location.child(one.path) for one in files]
         if any(sign in self.location.root for sign in "*?["):
             # DuckDB takes such a path as a pattern, but only if no file has exactly that name.
@@ -115,13 +115,13 @@ class LocalFiles:
                 raise Damaged(f"the file {missing[0]} is not there, but the log says it is")
         return paths
 
-    def uniform(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Sql:
+    def uniform(self, connection: duckdb.DuckDBPyConnection, files: Sequence[FileFact]) -> Sql:
         return Sql(f"read_parquet({quote_list(self.paths(files))}, hive_partitioning = false)")
 
-    def by_name(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Sql:
+    def by_name(self, connection: duckdb.DuckDBPyConnection, files: Sequence[FileFact]) -> Sql:
         return self.listed(files)
 
-    def listed(self, files: Sequence[DataFile]) -> Sql:
+    def listed(self, files: Sequence[FileFact]) -> Sql:
         """The files with the columns that any of them has."""
         paths = quote_list(self.paths(files))
         return Sql(f"read_parquet({paths}, hive_partitioning = false, union_by_name = true)")
@@ -137,10 +137,10 @@ class RemoteFiles:
 
     REGISTERED = "tidewheel_files"
 
-    def paths(self, files: Iterable[DataFile]) -> list[str]:
+    def paths(self, files: Iterable[FileFact]) -> list[str]:
         return []
 
-    def uniform(self, connection: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Sql:
+    def uniform(self, connection: duckdb.DuckDBPyConnection, files: Sequence[FileFact]) -> Sql:
         fragments = [self._fragment(one) for one in files]
         dataset = ds.FileSystemDataset(fragments, self.schema, _PARQUET, self.location.filesystem)
         connection.register(self.REGISTERED, dataset)
@@ -148,7 +148,7 @@ class RemoteFiles:
 
     by_name = uniform  # pyarrow fills a missing column with NULL
 
-    def _fragment(self, file: DataFile) -> ds.ParquetFileFragment:
+    def _fragment(self, file: FileFact) -> ds.ParquetFileFragment:
         if file.path not in self._fragments:
             path = self.location.child(file.path)
             # The size saves a request, and a file of another size has no footer where it should be.

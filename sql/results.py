@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from tidewheel.sql.file_index import Access
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.access import Access
 from tidewheel.storage.python_values import python_values
 
 
@@ -21,23 +22,35 @@ class Result:
     def __init__(
         self,
         rows: pa.Table | pa.RecordBatchReader,
-        access: Access,
+        reads: Mapping[str, Access],
         translate: Callable[[Exception], Exception] = lambda error: error,
         owner: object = None,
     ) -> None:
-        self.access = access
+        self.reads = dict(reads)
         self.schema: pa.Schema = rows.schema
         self._rows = rows
         self._translate = translate
         self._owner = owner  # the connection a stream reads from must outlive it
 
     @property
+    def access(self) -> Access:
+        """What was opened of the one archive that was read."""
+        if len(self.reads) != 1:
+            raise InvalidInput(f"{len(self.reads)} archives were read: {', '.join(self.reads)}", "look into reads")
+        return next(iter(self.reads.values()))
+
+    @property
     def version(self) -> int:
         return self.access.version
 
     @property
+    def versions(self) -> dict[str, int]:
+        """The version of each archive that was read."""
+        return {name: access.version for name, access in self.reads.items()}
+
+    @property
     def as_of_us(self) -> int:
-        return self.access.as_of_us
+        return next(iter(self.reads.values())).as_of_us
 
     @property
     def columns(self) -> tuple[str, ...]:

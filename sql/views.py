@@ -17,7 +17,6 @@ from tidewheel.indexing.as_of import watermark_end_us
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import iso
-from tidewheel.sql.file_index import FileIndex
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_literal
 from tidewheel.sql.relations import LIVE_EXTRA, LocalFiles, Shape
 from tidewheel.sql.templates import render
@@ -39,9 +38,9 @@ def _duckdb(snapshot: Snapshot) -> tuple[str, Sql]:
         raise InvalidInput(
             "DuckDB reads object stores through an extension only", "publish the view for duckdb_delta or spark"
         )
-    shape, index = Shape.of(snapshot), FileIndex.of(snapshot)
+    shape, files = Shape.of(snapshot), snapshot.files
     local = LocalFiles(snapshot.location)
-    source = shape.stored(local.listed(index.files) if index.files else None)
+    source = shape.stored(local.listed(files) if files else None)
     return "the files of this version; publish it anew after updates", _rendered(
         snapshot, Sql(f"({source})"), _duckdb_as_of(snapshot), quote_identifier
     )

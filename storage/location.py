@@ -130,6 +130,11 @@ class Location:
         )
         return [info for info in self.filesystem.get_file_info(selector) if info.type == fs.FileType.File]
 
+    def has(self, *relatives: str) -> list[bool]:
+        """Whether there are files of these names. Cost: a look at each."""
+        infos = self.filesystem.get_file_info([self.child(one) for one in relatives])
+        return [info.type is fs.FileType.File for info in infos]
+
     def relative(self, path: str) -> str:
         return path.removeprefix(f"{self.root}/")
 

@@ -7,14 +7,14 @@ files. Head, watermark and the digest of the files ride in transaction identifie
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from arro3.core import Table
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.schema import PrimitiveType
@@ -22,6 +22,7 @@ from deltalake.schema import PrimitiveType
 from tidewheel.indexing.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, Definition
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.state import FileFact
+from tidewheel.storage.file_facts import facts_in
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_faults import log_faults, unlike_their_commits
 from tidewheel.storage.machine import machine_fault
@@ -37,7 +38,7 @@ WATERMARK_OFFSET = 1 << 62
 READER_VERSION_MAX = 1
 WRITER_VERSION_MAX = 2
 # A path up, an absolute one, another place: Delta knows them (shallow clones), an archive never writes them.
-_LEADS_OUT = r"(^|/)\.\.(/|$)|^/|^[A-Za-z][A-Za-z0-9+.-]*:"
+_LEADS_OUT = re.compile(r"(^|/)\.\.(/|$)|^/|^[A-Za-z][A-Za-z0-9+.-]*:")
 GAP_PAUSES_S = (0.01, 0.05, 0.25)
 _LOG_REMEDY = (
     "restore the file from a copy of _delta_log; a checkpoint may be deleted, with _last_checkpoint, as long as every "
@@ -72,55 +73,35 @@ class Snapshot:
         return [field for field in self.schema.fields if field.name not in RESERVED_COLUMNS]
 
     @cached_property
-    def adds(self) -> pa.Table:
+    def adds(self) -> Table:
         """The data files, one row each: path, size_bytes, num_records, min.*, max.*, partition.*."""
-        adds = pa.table(self.table.get_add_actions(flatten=True))
-        if adds.num_rows and pc.any(pc.match_substring_regex(adds.column("path"), _LEADS_OUT)).as_py():
+        adds = Table.from_arrow(self.table.get_add_actions(flatten=True))
+        if any(map(_LEADS_OUT.search, adds.column("path").to_pylist())):
             raise self._damaged("the log names files that do not lie below the table")
         return adds
 
     @cached_property
     def files(self) -> tuple[FileFact, ...]:
-        if self.adds.num_rows == 0:
-            return ()
+        """One fact for each data file, for those who plan and those who read."""
         try:
-            columns = [self.adds.column(name).to_pylist() for name in _FACT_COLUMNS]
-        except KeyError as missing:
-            raise self._damaged(f"the log has no statistics {missing}") from missing
-        if any(value is None for column in columns for value in column):
-            raise self._damaged("the log has files without statistics of their slots")
-        return tuple(FileFact(*values) for values in zip(*columns, strict=True))
+            return facts_in(self.adds, self.definition.key)
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
 
     @cached_property
     def digest(self) -> int:
         """The digest of the files that the log adds up to."""
-        if self.adds.num_rows == 0:
-            return 0
         return digest_of(zip(*(self.adds.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
 
     @property
     def bytes(self) -> int:
-        return int(pc.sum(self.adds.column("size_bytes")).as_py() or 0) if self.adds.num_rows else 0
+        return sum(self.adds.column("size_bytes").to_pylist())
 
     def _damaged(self, what: str) -> Damaged:
         return Damaged(
             f"archive {self.definition.name} at {self.location.uri}, version {self.version}: {what}",
             f"something else wrote into this table; run: tidewheel audit {self.location.uri}",
         )
-
-
-_FACT_COLUMNS = (
-    "path",
-    "partition.layout",
-    "partition.g",
-    "partition.e",
-    "min.ins_slot",
-    "max.ins_slot",
-    "min.exp_slot",
-    "max.exp_slot",
-    "num_records",
-    "size_bytes",
-)
 
 
 def digest_of(files: Iterable[tuple[str, int]]) -> int:

@@ -45,7 +45,7 @@ RULES = {
     "queries/kernels": Rule(
         _names("tidewheel.queries.kernels tidewheel.queries tidewheel.indexing numpy pyarrow"), never=OUTSIDE
     ),
-    "storage": Rule(_names("tidewheel.storage tidewheel.indexing deltalake pyarrow")),
+    "storage": Rule(_names("tidewheel.storage tidewheel.indexing arro3 deltalake pyarrow")),
     "commits": Rule(_names("tidewheel.commits tidewheel.indexing tidewheel.storage deltalake pyarrow")),
     "jobs": Rule(
         _names(
@@ -53,7 +53,9 @@ RULES = {
         )
     ),
     "sql": Rule(
-        _names("tidewheel.sql tidewheel.indexing tidewheel.queries tidewheel.storage duckdb deltalake pyarrow xxhash")
+        _names(
+            "tidewheel.sql tidewheel.indexing tidewheel.queries tidewheel.storage arro3 duckdb deltalake pyarrow xxhash"
+        )
     ),
     # Airflow parses these files every few seconds: what is heavy waits inside the tasks.
     "dags": Rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import random
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.session import open_session
 from tidewheel.jobs.write import key_options
 from tidewheel.sql import key_filters
-from tidewheel.sql.file_index import DataFile
 from tidewheel.sql.key_filters import KeyFilters
 from tidewheel.storage.location import Location
 
@@ -78,8 +79,8 @@ def test_what_cannot_be_told_excludes_nothing(tmp_path: Path) -> None:
     keys = pa.array(range(0, 200, 2), "int64")
     good = written(tmp_path, keys, group_rows=100, ndv=100)
     without = written(tmp_path, keys, group_rows=100, ndv=None)
-    wrong_size = DataFile(good.path, good.bytes + 1, None, None, (None,), (None,))
-    gone = DataFile("gone.parquet", 1000, None, None, (None,), (None,))
+    wrong_size = replace(good, bytes=good.bytes + 1)
+    gone = replace(good, path="gone.parquet")
     filters = KeyFilters(Location.of(tmp_path), "key")
     assert filters.admitted([gone, wrong_size, without], 11) == ([gone, wrong_size, without], [])
     assert filters.admitted([good], 11) == ([], [good])
@@ -113,7 +114,7 @@ def test_files_are_read_once_and_forgotten_when_they_left(tmp_path: Path, monkey
     assert filters.admitted(files, 151) == (files, [])
 
 
-def written(folder: Path, keys: pa.Array, *, group_rows: int, ndv: int | None) -> DataFile:
+def written(folder: Path, keys: pa.Array, *, group_rows: int, ndv: int | None) -> FileFact:
     """A file of keys in an order of its own."""
     path = folder / f"{len(list(folder.iterdir()))}.parquet"
     bloom = ndv is not None and not pa.types.is_boolean(keys.type)
@@ -122,5 +123,5 @@ def written(folder: Path, keys: pa.Array, *, group_rows: int, ndv: int | None) -
     return data_file(folder, path)
 
 
-def data_file(folder: Path, path: Path) -> DataFile:
-    return DataFile(str(path.relative_to(folder)), path.stat().st_size, None, None, (None,), (None,))
+def data_file(folder: Path, path: Path) -> FileFact:
+    return FileFact(str(path.relative_to(folder)), 0, 0, 0, 0, 0, 0, 0, 1, path.stat().st_size)

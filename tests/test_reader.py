@@ -10,6 +10,7 @@ import pytest
 from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable, alive, cells_of
+from tests.support.stored_cells import cells_by_file, live_cells, stored_cells
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import moment
@@ -167,10 +168,10 @@ def test_ad_hoc_sql(case):
 
 def test_cells(case):
     table, reader, _, _ = case
-    assert reader.cells() == cells_of(alive(table.rows, 3 * HOUR_US))
-    assert reader.cells(as_of_us=5 * HOUR_US) == cells_of(alive(table.rows, 5 * HOUR_US))
-    assert reader.cells(live=False) == cells_of(table.rows)
-    by_file = reader.cells_by_file()
+    assert live_cells(reader) == cells_of(alive(table.rows, 3 * HOUR_US))
+    assert live_cells(reader, 5 * HOUR_US) == cells_of(alive(table.rows, 5 * HOUR_US))
+    assert stored_cells(reader) == cells_of(table.rows)
+    by_file = cells_by_file(reader)
     assert by_file == {path: cells_of(rows) for path, rows in table.rows_by_file.items()}
 
 
@@ -242,7 +243,7 @@ def test_an_empty_archive_has_columns_and_no_rows(tmp_path):
             assert str(result.schema.field("price").type) == "decimal128(9, 2)"
             assert result.as_of_us == 5
         assert reader.sql("select count(*) from live").rows() == [(0,)]
-        assert reader.cells() == reader.cells(live=False) == {}
+        assert live_cells(reader) == stored_cells(reader) == {}
         assert reader.connect().execute("select count(*) from live").fetchall() == [(0,)]
         assert reader.explain(Probe("a")).rows_found == 0
 

@@ -2,13 +2,15 @@
 
 from collections import Counter
 
+import duckdb
 import pytest
 from deltalake import Field
 from pyarrow import fs
 
 from tests.support.built_table import HOUR_US, BuiltTable, alive, cells_of
+from tests.support.stored_cells import live_cells, stored_cells
 from tidewheel.indexing.errors import Damaged, InvalidInput
-from tidewheel.sql import version_reader
+from tidewheel.sql import pinned_version
 from tidewheel.sql.questions import Probe
 from tidewheel.sql.reader import Reader
 from tidewheel.sql.relations import RemoteFiles
@@ -21,7 +23,7 @@ def table(tmp_path, monkeypatch):
     table.append(rows, watermark=0)
     table.widen(Field("added", "double"))
     table.append([table.row(1, 8 * HOUR_US, key="k05", size=1, added=0.5)], watermark=1)
-    monkeypatch.setattr(version_reader, "files_at", lambda location, shape: RemoteFiles(location, shape.arrow))
+    monkeypatch.setattr(pinned_version, "files_at", lambda location, shape: RemoteFiles(location, shape.arrow))
     return table
 
 
@@ -36,8 +38,8 @@ def test_reads_are_the_same(table):
             assert Counter(reader.probe("k05", as_of_us=at).rows()) == probed
             ranged = Counter({row: n for row, n in expected.items() if "k05" <= row[0] < "k09"})
             assert Counter(reader.probe_range("k05", "k09", as_of_us=at).rows()) == ranged
-            assert reader.cells(as_of_us=at) == cells_of(rows)
-        assert reader.cells(live=False) == cells_of(table.rows)
+            assert live_cells(reader, at) == cells_of(rows)
+        assert stored_cells(reader) == cells_of(table.rows)
         assert reader.connect().execute("select count(*) from probe('k05')").fetchall()[0][0] > 1
         told = reader.explain(Probe("k05"))
         assert told.rows_found == len(reader.probe("k05").rows())
@@ -56,9 +58,12 @@ def test_a_missing_file_is_named(table):
     key = rows[0]["key"]
     table.path(victim).unlink()
     with Reader.open(table.location, now_us=lambda: 0) as reader:
-        for read in (lambda: reader.probe(key), lambda: reader.scan().rows(), reader.cells):
+        for read in (lambda: reader.probe(key), lambda: reader.scan().rows()):
             with pytest.raises(Damaged, match=f"{victim}.* is gone"):
                 read()
+        with pytest.raises(duckdb.Error) as failed:
+            stored_cells(reader)
+        assert f"{victim}" in str(reader.session().explained(failed.value))
 
 
 def test_the_file_system_of_the_location_is_used(table):

@@ -148,7 +148,7 @@ READS = {
     "range": lambda reader: reader.probe_range(20, 21),
     "scan": lambda reader: reader.scan().rows(),
     "sql": lambda reader: reader.sql("select max(key) from live").rows(),
-    "cells": lambda reader: reader.cells(),
+    "stored": lambda reader: reader.session().stored("built").to_arrow_table(),
     "connect": lambda reader: reader.connect().execute("select key from live").fetchall(),
 }
 

@@ -34,7 +34,7 @@ def limited(result: Result, limit: int | None) -> Result:
 
     from tidewheel.sql.results import Result
 
-    return Result(pa.RecordBatchReader.from_batches(result.schema, _first(result, limit)), result.access)
+    return Result(pa.RecordBatchReader.from_batches(result.schema, _first(result, limit)), result.reads)
 
 
 def write_rows(result: Result, form: str, path: Path | None) -> int:

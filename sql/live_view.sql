@@ -1,2 +1,0 @@
--- The view that ad-hoc SQL asks; it belongs to one connection.
-CREATE OR REPLACE TEMP VIEW live AS {live}

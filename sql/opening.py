@@ -1,0 +1,70 @@
+"""Which version of an archive a read is pinned at: the newest, one by its number, or the one for a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tidewheel.indexing.as_of import answers_for, version_as_of, watermark_end_us
+from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.slots import iso
+from tidewheel.storage.ledger_store import all_receipts, checked
+from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import Snapshot, open_snapshot
+
+
+def snapshot_at(location: Location, version: int | None = None) -> Snapshot:
+    """The newest version, or one by its number."""
+    try:
+        return checked(open_snapshot(location, version))
+    except (Damaged, InvalidInput) as error:
+        if version is None:
+            raise
+        newest = open_snapshot(location)
+        if version > newest.version:
+            why, remedy = "does not exist", f"the newest is version {newest.version}"
+        elif location.has(f"_delta_log/{version:020d}.json") == [True]:
+            raise
+        else:
+            why, remedy = "is no longer in the log", "read a later version"
+        raise InvalidInput(f"version {version} of archive {newest.definition.name} {why}", remedy) from error
+
+
+def snapshot_as_of(newest: Snapshot, as_of_us: int) -> Snapshot:
+    """The version that answers for a moment. Cost, for a moment before the newest's own: all receipts."""
+    if answers_for(end_us(newest), as_of_us):
+        return newest
+    return snapshot_at(newest.location, version_number_as_of(newest, as_of_us))
+
+
+def version_number_as_of(newest: Snapshot, as_of_us: int) -> int:
+    """The number of the newest version whose own watermark ends no later than a moment."""
+    watermarks = [(version, receipt.watermark) for version, receipt in all_receipts(newest)]
+    version = version_as_of(watermarks, newest.definition.axis, as_of_us)
+    if version is None:
+        raise InvalidInput(
+            f"no version of archive {newest.definition.name} answers for {iso(as_of_us)}: by the first update "
+            "in its history, records of that time had expired already",
+            "give a later moment",
+        )
+    return version
+
+
+def moment_together_us(snapshots: Mapping[str, Snapshot], now_us: int) -> int:
+    """The moment meant for several archives when none is named: their common present.
+
+    That of live archives is now, and that of historic ones the latest end of their data. Both together have none.
+    """
+    ends_us = [end for one in snapshots.values() if (end := end_us(one)) is not None]
+    clocks = {one.definition.clock for one in snapshots.values()}
+    if len(clocks) > 1:
+        historic = ", ".join(name for name, one in snapshots.items() if one.definition.clock is Clock.DATA)
+        raise InvalidInput(
+            f"{historic} keeps historic data and the others go by the wall clock, so they have no common present",
+            "name the moment to answer for: --as-of, in Python as_of=",
+        )
+    return max([now_us, *ends_us] if Clock.WALL in clocks or not ends_us else ends_us)
+
+
+def end_us(snapshot: Snapshot) -> int | None:
+    return watermark_end_us(snapshot.definition.axis, snapshot.watermark)

@@ -1,0 +1,60 @@
+"""From the rows of a Delta log's files to one fact for each, which planners and readers share."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from arro3.core import DataType, Table
+
+from tidewheel.indexing.slots import micros
+from tidewheel.indexing.state import FileFact
+
+# Delta allows writers to cut the timestamps of their statistics to milliseconds.
+STATISTIC_CUT = timedelta(microseconds=999)
+_CUT_MAX = datetime.max.replace(tzinfo=UTC) - STATISTIC_CUT
+_PLANNED_FROM = (
+    "path",
+    "partition.layout",
+    "partition.g",
+    "partition.e",
+    "min.ins_slot",
+    "max.ins_slot",
+    "min.exp_slot",
+    "max.exp_slot",
+    "num_records",
+    "size_bytes",
+)
+
+
+def facts_in(adds: Table, key: tuple[str, ...]) -> tuple[FileFact, ...]:
+    """A fact for each row. ValueError: the log lacks what plans are made from."""
+    if not adds.num_rows:
+        return ()
+    if missing := [name for name in _PLANNED_FROM if name not in adds.column_names]:
+        raise ValueError(f"the log has no statistics {', '.join(missing)}")
+    columns = [adds.column(name).to_pylist() for name in _PLANNED_FROM]
+    if any(value is None for column in columns for value in column):
+        raise ValueError("the log has files without statistics of their slots")
+    valid_until = [None if value is None else micros(value) for value in _bounds(adds, "max", "valid_until")]
+    keys_min = zip(*(_bounds(adds, "min", name) for name in key), strict=True)
+    keys_max = zip(*(_bounds(adds, "max", name) for name in key), strict=True)
+    return tuple(FileFact(*values) for values in zip(*columns, valid_until, keys_min, keys_max, strict=True))
+
+
+def _bounds(adds: Table, bound: str, name: str) -> list[Any]:
+    """The least or greatest values of a column, file by file; None where the log does not tell."""
+    column = f"{bound}.{name}"
+    if column not in adds.column_names:
+        return [None] * adds.num_rows
+    found = adds.column(column)
+    if bool(DataType.is_floating(found.type)):  # bool: its stub names another class of that name
+        # NaN sorts after every number and is in no statistic: floating point never excludes a file.
+        return [None] * adds.num_rows
+    try:
+        values = list(found.to_pylist())
+    except ValueError:  # a day that Python's calendar ends before
+        return [None] * adds.num_rows
+    if bound == "max" and bool(DataType.is_timestamp(found.type)):
+        return [None if value is None or value > _CUT_MAX else value + STATISTIC_CUT for value in values]
+    return values
