@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.connections import open_connection
 from tidewheel.sql.quoting import Sql, quote_literal
 from tidewheel.sql.session_views import ALONE
 
@@ -72,11 +73,17 @@ def checked_filter(connection: duckdb.DuckDBPyConnection, where: str, around: Su
     return Sql(where)
 
 
-def tables_named(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
-    """The names that a query selects from, in no order, without those of its WITH queries."""
-    nodes = list(syntax_nodes(syntax_tree(connection, query)))
+def archives_named(query: str) -> list[str]:
+    """The names that a query selects from, without those of its WITH queries."""
+    with open_connection() as connection:
+        nodes = list(syntax_nodes(syntax_tree(connection, query)))
     with_queries = {name for node in nodes for name in _with_names(node)}
     named = {".".join(node["qualified_name"]["path"]) for node in nodes if node.get("type") == "BASE_TABLE"}
+    if ALONE in {name.lower() for name in named} - with_queries:
+        raise InvalidInput(
+            f"{ALONE} is the view of one archive, and none was named",
+            f"name it before the query, or select from archives by their names instead of {ALONE}",
+        )
     return sorted(name for name in named if name.lower() not in with_queries)
 
 

@@ -1,16 +1,32 @@
-"""Which version of an archive a read is pinned at: the newest, one by its number, or the one for a moment."""
+"""Which version of an archive a read is pinned at: the newest, one by its number, or the one for a moment.
+
+Several archives are pinned one after the other and then read as of one moment, for which each version answers alone:
+what a record's life says at that moment does not depend on when the others were looked up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tidewheel.indexing.as_of import answers_for, version_as_of, watermark_end_us
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.slots import iso
+from tidewheel.sql.pinned_version import PinnedVersion
+from tidewheel.sql.session import Session
 from tidewheel.storage.ledger_store import all_receipts, checked
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
+
+
+def open_session(
+    locations: Mapping[str, Location], *, now_us: Callable[[], int], as_of_us: int | None = None
+) -> Session:
+    """Archives under their names, each at the version that answers for a moment: their present, unless one is given."""
+    newest = {name: snapshot_at(location) for name, location in locations.items()}
+    if as_of_us is None:
+        as_of_us = moment_together_us(newest, now_us())
+    return Session({name: PinnedVersion(snapshot_as_of(one, as_of_us)) for name, one in newest.items()}, as_of_us)
 
 
 def snapshot_at(location: Location, version: int | None = None) -> Snapshot:

@@ -111,10 +111,7 @@ class Reader:
         self, question: Question, *, as_of_us: int | None = None, columns: Sequence[str] | None = None
     ) -> Explanation:
         """Run a question and tell what was opened for it, and why."""
-        from tidewheel.sql.explanations import explain
-
-        with self._lock:
-            return self._answer(lambda session: explain(session, question, columns), as_of_us)
+        return self._answer(lambda session: session.explain(question, columns), as_of_us)
 
     def connect(self, *, as_of_us: int | None = None) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection of the caller's own with the view `live` and the macros probe and probe_range.

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -33,6 +34,10 @@ from tidewheel.sql.results import Result
 from tidewheel.sql.session_views import ALONE, create_probe_macros, create_view
 from tidewheel.sql.templates import render
 
+if TYPE_CHECKING:
+    from tidewheel.sql.explanations import Explanation
+
+_NAME_REMEDY = "use letters, digits and underscores; on the command line, say where it lies: --archive NAME=PLACE"
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
 
 
@@ -68,6 +73,8 @@ class Session:
         self.as_of_us = as_of_us
         self.bench = bench or Bench(self.pinned.values())
         self._registered: dict[str, Sql] = {}
+        if not versions:
+            raise InvalidInput("a session needs an archive", "name one or more")
         for name in self.pinned:
             self._refuse_name(name)
 
@@ -99,6 +106,13 @@ class Session:
     def ask(self, question: Question, columns: Sequence[str] | None = None) -> Result:
         """Answer a question."""
         return question.ask(self, columns)
+
+    def explain(self, question: Question, columns: Sequence[str] | None = None) -> Explanation:
+        """Run a question and tell what was opened for it, and why."""
+        from tidewheel.sql.explanations import explain
+
+        with self.bench.lock:
+            return explain(self, question, columns)
 
     def live(self, name: str) -> duckdb.DuckDBPyRelation:
         """The live records of an archive, with ins_slot, exp_slot and valid_until."""
@@ -195,6 +209,9 @@ class Session:
     def _refuse_name(self, name: str) -> None:
         taken = [one for one in (*self.pinned, *self._registered) if one.lower() == name.lower()]
         if not _NAME.fullmatch(name):
-            raise InvalidInput(f"{name!r} cannot be an archive's name in SQL", "use letters, digits and underscores")
+            raise InvalidInput(
+                f"{name!r} cannot be an archive's name in SQL",
+                "use letters, digits and underscores; on the command line: --archive NAME=PLACE",
+            )
         if len(taken) > (name in self.pinned):
             raise InvalidInput(f"the name {name} is given twice", "SQL does not tell capital letters from small ones")

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive, open
+    from tidewheel.sessions import session
 
-__all__ = ["Archive", "__version__", "open"]
+__all__ = ["Archive", "__version__", "open", "session"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,6 +25,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("tidewheel")
+    if name == "session":
+        from tidewheel.sessions import session
+
+        return session
     if name in __all__:
         from tidewheel import archive
 

@@ -17,6 +17,7 @@ from tidewheel.views.figures import counted
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
+    from tidewheel.sql.explanations import Explanation
     from tidewheel.sql.questions import Question
     from tidewheel.sql.results import Result
 
@@ -104,8 +105,14 @@ def scan(
 
 
 @command
-@ARCHIVE
-@click.argument("query", required=False)
+@click.argument("given", nargs=-1, metavar="[ARCHIVE] [QUERY]")
+@click.option(
+    "--archive",
+    "places",
+    multiple=True,
+    metavar="NAME=PLACE",
+    help="Where an archive lies that the query names, if its name alone does not tell; may be repeated.",
+)
 @click.option(
     "--view",
     "dialect",
@@ -116,47 +123,103 @@ def scan(
 @EXPLAIN
 @_rows_options
 def sql(
-    output: Output, archive: str, query: str | None, dialect: str | None, as_of: str | None, explain: bool, **how: Any
+    output: Output,
+    given: tuple[str, ...],
+    places: tuple[str, ...],
+    dialect: str | None,
+    as_of: str | None,
+    explain: bool,
+    **how: Any,
 ) -> None:
-    """Answer one SELECT over the view live, which holds the live records.
+    """Answer one SELECT over the live records of an archive, or of several at one moment.
 
-    The query can read nothing but this archive. Beside the columns of the source, live has ins_slot, exp_slot
-    and valid_until; probe(key) and probe_range(low, high) are table functions.
+    With ARCHIVE, they are the view live, or the archive's own name. With a QUERY alone, every table it names is an
+    archive, each read at one version and all as of one moment. The query can read nothing else.
+
+    Beside the columns of the source there are ins_slot, exp_slot and valid_until; of one archive, probe(key) and
+    probe_range(low, high) are table functions.
 
     \b
     Examples:
       tidewheel sql netflow "select plan, count(*) as flows, sum(bytes) as bytes from live group by plan"
+      tidewheel sql "select plan, count(*) as flows from netflow group by plan"
+      tidewheel sql "select count(*) from netflow semi join twin using (src_ip)" --archive twin=archives/netflow.toml
       tidewheel sql netflow --view duckdb
     """  # fmt: skip
-    from tidewheel.sql.questions import Query
-
-    if (query is None) == (dialect is None):
-        raise InvalidInput("one query or one view is needed", "give a SELECT in quotes, or --view")
+    archive, query = _archive_and_query(given, dialect is not None)
+    output.archive = archive or ""
+    if archive is None:
+        _ask_several(output, query, _named_places(places), as_of, explain, **how)
+        return
+    if places:
+        raise InvalidInput("--archive is for a query that names its archives itself", f"leave {archive} out")
     with opened(output, archive, "asking") as opened_archive:
-        if query is None:
-            statement = opened_archive.published_view(dialect or "")
+        if dialect is not None:
+            statement = opened_archive.published_view(dialect)
             output.show({"view": statement}, statement.rstrip)
             return
+        from tidewheel.sql.questions import Query
+
         _ask(output, opened_archive, Query(query), None, as_of, explain, **how)
+
+
+def _archive_and_query(given: tuple[str, ...], view: bool) -> tuple[str | None, str]:
+    """A query has blanks in it, the name of an archive stands before one, or alone for a view."""
+    alone = len(given) == 1
+    if view and alone:
+        return given[0], ""
+    if not view and len(given) == 2:
+        return given[0], given[1]
+    if not view and alone and len(given[0].split()) > 1:
+        return None, given[0]
+    raise InvalidInput("one query or one view is needed", "give a SELECT in quotes, or --view with an ARCHIVE")
+
+
+def _named_places(places: tuple[str, ...]) -> dict[str, str]:
+    pairs = [place.partition("=") for place in places]
+    for name, _, place in pairs:
+        if not name or not place:
+            raise InvalidInput(f"{name + place!r} does not name an archive", "write --archive NAME=PLACE")
+    return {name: place for name, _, place in pairs}
+
+
+def _ask_several(
+    output: Output, query: str, places: dict[str, str], as_of: str | None, explain: bool, **how: Any
+) -> None:
+    from tidewheel.sessions import session_for
+    from tidewheel.sql.questions import Query
+
+    with output.working("asking"), session_for(query, places, as_of=as_of) as session:
+        if explain:
+            _show_explanation(output, session.explain(Query(query)))
+        else:
+            _answer(output, session.sql(query), **how)
 
 
 def _ask(
     output: Output, archive: Archive, question: Question, columns: str | None, as_of: str | None, explain: bool,
-    *, form: str, path: Path | None, limit: int | None,
+    **how: Any,
 ) -> None:  # fmt: skip
     if explain:
-        explanation = archive.explain(question, columns=names_in(columns), as_of=as_of)
-        output.show(explanation.to_json(), lambda: "\n".join(explanation.lines()))
-        return
+        _show_explanation(output, archive.explain(question, columns=names_in(columns), as_of=as_of))
+    else:
+        _answer(output, archive.ask(question, columns=names_in(columns), as_of=as_of), **how)
+
+
+def _show_explanation(output: Output, explanation: Explanation) -> None:
+    output.show(explanation.to_json(), lambda: "\n".join(explanation.lines()))
+
+
+def _answer(output: Output, result: Result, *, form: str, path: Path | None, limit: int | None) -> None:
     from tidewheel.views.rows import limited
 
-    _write(output, limited(archive.ask(question, columns=names_in(columns), as_of=as_of), limit), form, path, limit)
+    _write(output, limited(result, limit), form, path, limit)
 
 
 def _write(output: Output, result: Result, form: str, path: Path | None, limit: int | None) -> None:
     from tidewheel.views.rows import ROWS_SHOWN, rows_document, rows_view, write_rows
 
-    exact_for = f"version {result.version}, as of {iso(result.as_of_us)}"
+    exact_for = f"{_versions(result)}, as of {iso(result.as_of_us)}"
     if form == "table" and path is not None:
         raise InvalidInput("a file needs a format", "give --format csv, json, parquet or arrow")
     if form != "table":
@@ -171,3 +234,9 @@ def _write(output: Output, result: Result, form: str, path: Path | None, limit: 
         output.notice(f"{counted(rows, 'row')}{' of more' if more else ''}, {exact_for}")
         if more:
             output.notice("for all of them: --format csv, json, parquet or arrow")
+
+
+def _versions(result: Result) -> str:
+    if len(result.versions) == 1:
+        return f"version {result.version}"
+    return ", ".join(f"{name} version {version}" for name, version in result.versions.items())

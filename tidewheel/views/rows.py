@@ -52,7 +52,8 @@ def rows_document(result: Result) -> dict[str, Any]:
     from tidewheel.sql.writers import json_value
 
     rows = [{name: json_value(value) for name, value in row.items()} for row in result.dicts()]
-    return {"version": result.version, "as_of": iso(result.as_of_us), "rows": rows}
+    at = {"version": result.version} if len(result.versions) == 1 else {"versions": result.versions}
+    return {**at, "as_of": iso(result.as_of_us), "rows": rows}
 
 
 def rows_view(result: Result, shown_max: int = ROWS_SHOWN) -> tuple[RenderableType, int, bool]:
