@@ -28,6 +28,7 @@ from benchmarks.measures import java_heap_bytes, java_resident_bytes, resident_b
 from benchmarks.store import RESULTS, machine, write_json
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.vacuum import vacuum
+from tidewheel.hands import archive_job
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.slots import moment
@@ -83,7 +84,7 @@ class Soak:
     def run(self, updates: int, minutes: float) -> None:
         """Up to so many updates in all, for so long."""
         ends = perf_counter() + minutes * 60
-        job = ArchiveJob(Location.of(self.folder / "table"), self.file)
+        job = archive_job(Location.of(self.folder / "table"), self.file)
         if not self.samples:
             create(job)
         session = self.samples[-1]["session"] + 1 if self.samples else 0
@@ -145,7 +146,7 @@ class Soak:
         )
 
     def result(self) -> dict[str, Any]:
-        job = ArchiveJob(Location.of(self.folder / "table"), self.file)
+        job = archive_job(Location.of(self.folder / "table"), self.file)
         findings = audit(job, deep=True).findings
         return {
             "machine": machine(),

@@ -1,9 +1,10 @@
-"""What every operation on an archive needs: where it lies, its file, a clock."""
+"""What every operation on an archive needs: where it lies, its file, a clock, and a hand if files are written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tidewheel.commits.clock import now_us
 from tidewheel.indexing.definition import ArchiveFile, Definition
@@ -13,6 +14,9 @@ from tidewheel.indexing.layouts import MEBIBYTE, Generation
 from tidewheel.indexing.slots import iso
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
+
+if TYPE_CHECKING:
+    from tidewheel.commits.operation import Hand
 
 
 def _silent(step: str) -> None:
@@ -30,6 +34,7 @@ class ArchiveJob:
     file: ArchiveFile | None = None
     clock: Callable[[], int] = now_us
     progress: Callable[[str], None] = field(default=_silent)
+    given_hand: Hand | None = None
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The archive's table, checked against its file."""
@@ -37,6 +42,13 @@ class ArchiveJob:
         if self.file is not None and version is None:
             refuse_contradiction(self.file, snapshot.definition)
         return snapshot
+
+    @property
+    def hand(self) -> Hand:
+        """Who writes files, for the operations that need some."""
+        if self.given_hand is None:
+            raise ValueError(f"this job on {self.location.uri} has to write files, and was given no hand for it")
+        return self.given_hand
 
     def require_file(self) -> ArchiveFile:
         if self.file is None:

@@ -7,10 +7,8 @@ new plan asks for the same work. What was written is thrown away only while it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Protocol
 
 from deltalake import Field
 
@@ -18,16 +16,15 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.housekeeping import after_commit
+from tidewheel.commits.operation import Operation, Try
 from tidewheel.commits.work import Work, discard
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.state import TableState
 from tidewheel.storage.lease import Lease
 from tidewheel.storage.ledger_store import receipts_after, state_of
-from tidewheel.storage.snapshot import Snapshot
 
 TRIES_MAX = 20
 # Of the grace period, how much an attempt may use between its first file and its commit.
@@ -55,36 +52,6 @@ class Stopwatch:
         now = perf_counter()
         self.spent_ms[step] = self.spent_ms.get(step, 0) + round((now - self._since) * 1000)
         self._since = now
-
-
-@dataclass(frozen=True)
-class Try:
-    """One try of an attempt: what it is pinned to."""
-
-    job: ArchiveJob
-    snapshot: Snapshot
-    state: TableState
-    attempt: str
-    started_version: int
-
-
-class Operation(Protocol):
-    """What differs between update, forget, migrate and the others."""
-
-    def plan(self, one: Try) -> Plan:
-        """Decide, or refuse."""
-
-    def is_needed(self, one: Try, plan: Plan) -> bool:
-        """Whether the plan changes anything."""
-
-    def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
-        """Write what the plan needs into a folder of the attempt's own."""
-
-    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
-        """What the commit will have done; the last chance to refuse."""
-
-    def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
-        """One commit; the version it became."""
 
 
 def attempt(job: ArchiveJob, operation: Operation, *, dry_run: bool = False) -> Outcome:
@@ -161,6 +128,8 @@ class _Attempt:
         try:
             version = self.operation.commit(one, plan, work, receipt)
         except Conflict:
+            if not self.operation.plans_again:
+                raise
             self.job.progress("somebody else was first: planning again")
             self.lease.take()
             self.watch.lap("waiting")
@@ -182,11 +151,12 @@ class _Attempt:
             )
 
     def _refuse_gone(self, one: Try, work: Work) -> None:
-        """Files that are gone are not committed; a vacuum says so by its fence, others do not. Cost: one listing."""
+        """Files that are gone are not committed: not all who delete commit a fence. Cost: a listing of each folder."""
         if not work.written.files:
             return
         location = self.job.location
-        there = {location.relative(info.path) for info in location.files_below(work.folder)}
+        folders = {file.fact.run for file in work.written.files}
+        there = {location.relative(info.path) for folder in folders for info in location.files_below(folder)}
         gone = sorted(file.fact.path for file in work.written.files if file.fact.path not in there)
         if gone:
             raise InvalidInput(

@@ -7,15 +7,15 @@ again, and writes again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt import Outcome, Try, attempt
-from tidewheel.commits.commit import commit
+from tidewheel.commits.attempt import Outcome, attempt
+from tidewheel.commits.operation import Operation, Try
 from tidewheel.commits.receipt import bare_receipt
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import NOTHING_WRITTEN
-from tidewheel.indexing.plan import Plan, plan_update
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import plan_nothing
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
 
@@ -25,18 +25,9 @@ def fence(job: ArchiveJob) -> Outcome:
     return attempt(job, _Fence())
 
 
-class _Fence:
+class _Fence(Operation):
     def plan(self, one: Try) -> Plan:
-        return plan_update(one.state, ())
-
-    def is_needed(self, one: Try, plan: Plan) -> bool:
-        return True
-
-    def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
-        return Work(plan, folder, NOTHING_WRITTEN)
+        return plan_nothing(one.state, Kind.FENCE)
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         return bare_receipt(one.job, one.state, Kind.FENCE, one.attempt, note="before files of dead attempts go")
-
-    def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
-        return commit(one.snapshot, receipt, [], [])

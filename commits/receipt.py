@@ -10,6 +10,7 @@ from tidewheel.commits.work import Work
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.fates import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
 from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import UndoPlan
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
 from tidewheel.indexing.state import TableState
 
@@ -60,6 +61,31 @@ def bare_receipt(job: ArchiveJob, state: TableState, operation: Operation, attem
         committed_us=job.clock(),
         program=PROGRAM,
         note=note,
+    )
+
+
+def undo_receipt(job: ArchiveJob, attempt: str, plan: UndoPlan, timings_ms: Mapping[str, int]) -> Receipt:
+    """The receipt of going back: what goes was not read, what comes back was not written."""
+    gone = [change.file for change in plan.dropped]
+    return Receipt(
+        operation=plan.operation,
+        attempt=attempt,
+        head=plan.head + 1,
+        watermark=plan.watermark,
+        generation=plan.generation.number,
+        committed_us=job.clock(),
+        tombstones=plan.tombstones,
+        restoration=plan.restoration,
+        files_added=len(plan.restored),
+        bytes_added=sum(file.bytes for file in plan.restored),
+        files_removed=len(gone),
+        bytes_removed=sum(file.bytes for file in gone),
+        files_dropped=len(gone),
+        bytes_dropped=sum(file.bytes for file in gone),
+        subindices_touched=tuple(sorted({file.subindex for file in (*gone, *plan.restored)})),
+        timings_ms=dict(timings_ms),
+        program=PROGRAM,
+        note=f"back to version {plan.to_version}",
     )
 
 

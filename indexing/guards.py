@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import Refused
@@ -11,6 +12,18 @@ from tidewheel.indexing.slots import iso
 from tidewheel.indexing.state import TableState
 
 FUTURE_SKEW_US = 60 * 1_000_000
+
+
+@dataclass(frozen=True)
+class Confirmations:
+    """What the caller has explicitly confirmed."""
+
+    allow_future: bool = False
+    allow_jump: bool = False
+    allow_shrink: bool = False
+
+
+NOTHING_CONFIRMED = Confirmations()
 
 
 def guard_watermark(

@@ -98,41 +98,6 @@ def plan_update(state: TableState, slots: Iterable[int], expire_through: int | N
     )
 
 
-def plan_relocation(state: TableState, generation: Generation) -> Plan:
-    """The plan of stop-and-rebuild: every live record moves into a new generation in one commit."""
-    dead = state.watermark
-    dropped = tuple(FileChange(f, "expired") for f in state.files if dead is not None and f.exp_max <= dead)
-    gone = {change.file.path for change in dropped}
-    rewritten = tuple(FileChange(f, "moves to the new layout") for f in state.files if f.path not in gone)
-    return Plan(
-        operation=Operation.MIGRATE,
-        version=state.version,
-        head=state.head,
-        slots=(),
-        watermark_before=state.watermark,
-        watermark=state.watermark,
-        generation=generation,
-        dropped=dropped,
-        rewritten=rewritten,
-    )
-
-
-def plan_forget(state: TableState, paths: Iterable[str]) -> Plan:
-    """The plan of a forget: only the files known to hold a forgotten record are rewritten."""
-    hit = set(paths)
-    return Plan(
-        operation=Operation.FORGET,
-        version=state.version,
-        head=state.head,
-        slots=(),
-        watermark_before=state.watermark,
-        watermark=state.watermark,
-        generation=state.definition.current,
-        dropped=(),
-        rewritten=tuple(FileChange(f, "holds forgotten records") for f in state.files if f.path in hit),
-    )
-
-
 def watermark_after(watermark: int | None, batch: Sequence[int], expire_through: int | None) -> int | None:
     """The watermark never moves back: the latest of what it was, the batch and an explicit expiry."""
     candidates = [one for one in (watermark, *batch[-1:], expire_through) if one is not None]

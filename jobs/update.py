@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt import Outcome, Try, attempt
+from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.commit import commit
 from tidewheel.commits.fail_points import reach
+from tidewheel.commits.operation import Operation, Try
 from tidewheel.commits.quarantine import discard_quarantined
 from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.indexing.errors import InvalidInput, Superseded
-from tidewheel.indexing.guards import guard_shrink, guard_watermark
+from tidewheel.indexing.guards import NOTHING_CONFIRMED, Confirmations, guard_shrink, guard_watermark
 from tidewheel.indexing.ledger import slots_changed_since
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Receipt
@@ -32,20 +33,11 @@ from tidewheel.jobs.source import refuse_missing
 from tidewheel.storage.ledger_store import receipts_after
 
 
-@dataclass(frozen=True)
-class Confirmations:
-    """What the caller has explicitly confirmed."""
-
-    allow_future: bool = False
-    allow_jump: bool = False
-    allow_shrink: bool = False
-
-
 def update(
     job: ArchiveJob,
     slots: Iterable[int],
     *,
-    confirmed: Confirmations = Confirmations(),
+    confirmed: Confirmations = NOTHING_CONFIRMED,
     dry_run: bool = False,
 ) -> Outcome:
     """Bring the batch of some slots into the archive, in one commit; a slot that comes again is replaced."""
@@ -53,31 +45,17 @@ def update(
     if not batch:
         raise InvalidInput("an update needs at least one slot", "name a slot, or use: tidewheel expire")
     job.require_file()
-    return attempt(job, Update(batch, None, confirmed), dry_run=dry_run)
-
-
-def expire(
-    job: ArchiveJob,
-    through: int,
-    *,
-    confirmed: Confirmations = Confirmations(),
-    dry_run: bool = False,
-) -> Outcome:
-    """Move the watermark without a batch: what expires through that slot leaves."""
-    return attempt(job, Update((), through, confirmed), dry_run=dry_run)
+    return attempt(job, _Update(batch, confirmed), dry_run=dry_run)
 
 
 @dataclass(frozen=True)
-class Update:
-    """The operation behind `update` and `expire`."""
-
+class _Update(Operation):
     batch: tuple[int, ...]
-    expire_through: int | None
     confirmed: Confirmations
 
     def plan(self, one: Try) -> Plan:
         self._refuse_superseded(one)
-        plan = plan_update(one.state, self.batch, self.expire_through)
+        plan = plan_update(one.state, self.batch)
         guard_watermark(
             one.state,
             plan.watermark,
@@ -87,14 +65,9 @@ class Update:
         )
         return plan
 
-    def is_needed(self, one: Try, plan: Plan) -> bool:
-        moves = plan.watermark != one.state.watermark
-        return bool(self.batch) or moves or bool(plan.dropped) or bool(plan.rewritten)
-
     def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
         work = carry_out(one.job, one.snapshot, one.state, plan, folder, lap)
-        if self.batch:
-            refuse_missing(one.job.require_file(), self.batch, work.written.slots)
+        refuse_missing(one.job.require_file(), self.batch, work.written.slots)
         reach("files_written")
         if one.snapshot.version != one.started_version:
             discard_quarantined(one.job, one.attempt)
@@ -109,9 +82,8 @@ class Update:
         receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
         if work.new_columns:
             receipt = replace(receipt, note=f"new columns: {', '.join(one.name for one in work.new_columns)}")
-        if self.batch:
-            shrink_max = one.job.require_file().policy.shrink_max
-            guard_shrink(one.state, receipt.slots, shrink_max, allow_shrink=self.confirmed.allow_shrink)
+        shrink_max = one.job.require_file().policy.shrink_max
+        guard_shrink(one.state, receipt.slots, shrink_max, allow_shrink=self.confirmed.allow_shrink)
         return receipt
 
     def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
@@ -121,7 +93,7 @@ class Update:
         return commit(one.snapshot, receipt, work.written.files, removed, schema)
 
     def _refuse_superseded(self, one: Try) -> None:
-        if not self.batch or one.snapshot.version == one.started_version:
+        if one.snapshot.version == one.started_version:
             return
         later = (receipt for _, receipt in receipts_after(one.snapshot, one.started_version))
         ours = sorted(slots_changed_since(later, one.attempt) & set(self.batch))

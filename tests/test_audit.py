@@ -20,17 +20,17 @@ from deltalake import DeltaTable, write_deltalake
 from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
 from tests.support.copies import SPAN, copied
 from tests.support.damages import bring_back
-from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.forget import forget
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
+from tidewheel.hands import archive_job
 from tidewheel.indexing.audit import Finding, Kind
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.audit_bytes import byte_findings
-from tidewheel.jobs.forget import forget
-from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import fold_into_ledger
 from tidewheel.storage.location import Location
@@ -110,7 +110,7 @@ def test_a_sound_archive_has_no_findings(archive: SmallArchive) -> None:
 def test_whatever_was_done_to_it_there_are_no_findings(archive: SmallArchive) -> None:
     chance = random.Random(5)
     archive.generation = generation_of(strategy="no_rebuild", g=3, e=1, span=SPAN, dead_share_max=0.6)
-    unbound = ArchiveJob(archive.job.location, clock=archive.job.clock)
+    unbound = archive_job(archive.job.location, clock=archive.job.clock)
     migrate(unbound, archive.generation, relocate=False)
     archive.update({5: random_batch(chance, 5, SPAN), 6: random_batch(chance, 6, SPAN)})
     forget(archive.job, keys=[("k1",)])
@@ -347,7 +347,7 @@ def test_a_table_that_needs_a_newer_reader(archive: SmallArchive) -> None:
 
 def test_no_archive_is_no_finding(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no archive"):
-        audit(ArchiveJob(Location.of(tmp_path)))
+        audit(archive_job(Location.of(tmp_path)))
 
 
 def test_the_schema_is_ours(archive: SmallArchive) -> None:

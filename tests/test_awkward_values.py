@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of
+from tidewheel.commits.forget import forget
 from tidewheel.commits.quarantine import open_quarantine
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.create import create
-from tidewheel.jobs.forget import forget
 from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
 

@@ -12,13 +12,13 @@ import pytest
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.forget import forget
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.quarantine import quarantined_rows
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput, Superseded
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.oracle import Record
-from tidewheel.jobs.forget import forget
-from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.update import update
 
 pytestmark = pytest.mark.usefixtures("spark")

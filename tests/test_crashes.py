@@ -11,13 +11,13 @@ import pytest
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
 from tests.support.copies import copied
 from tidewheel.commits.fail_points import NAMES, VARIABLE, FailPointReached
+from tidewheel.commits.forget import forget
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.oracle import Record
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.forget import forget
-from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.update import update
 from tidewheel.storage.snapshot import open_snapshot
 

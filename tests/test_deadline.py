@@ -21,9 +21,9 @@ from tests.support.archives import EVERYTHING, HOUR_US, generation_of
 from tests.support.byte_search import bloom_answers, holders
 from tests.support.simulated_time import RETENTION, START_SLOT, TimedArchive
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.quarantine import open_quarantine
 from tidewheel.indexing.oracle import Record
-from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.update import update
 
 SPAN = 4

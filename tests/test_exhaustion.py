@@ -16,11 +16,12 @@ from pyspark.sql import SparkSession
 
 from tests.support.archives import EVERYTHING, SmallArchive, random_batch
 from tests.support.copies import SPAN, copied
+from tidewheel.commits.expire import expire
 from tidewheel.commits.status import status
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.update import expire, update
+from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
 from tidewheel.storage import machine
 from tidewheel.storage.machine import machine_fault

@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.archives import SmallArchive, generation_of
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.forget import forget
 from tidewheel.commits.quarantine import open_quarantine, quarantined_rows
 from tidewheel.indexing.definition import Policy, Verdict
 from tidewheel.indexing.errors import InvalidInput, Refused
@@ -22,7 +23,6 @@ from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import SlotReceipt
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.create import create
-from tidewheel.jobs.forget import forget
 from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import ledger_of
 

@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 from tests.support.archives import generation_of, random_batch
 from tests.support.s3_archive import S3Archive, point_at
 from tests.support.services import ObjectStore, object_store, require_jars
+from tidewheel.commits.forget import forget
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.commits.vacuum_report import DATA
 from tidewheel.indexing.errors import Damaged, NotInstalled
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.forget import forget
-from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.object_store import object_store_settings
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.ledger_store import all_receipts

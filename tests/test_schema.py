@@ -15,6 +15,7 @@ from tests.support.archives import EVERYTHING, SmallArchive, generation_of, rand
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.commit import commit_schema
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.receipt import bare_receipt
 from tidewheel.commits.undo import undo
 from tidewheel.indexing.definition import ArchiveFile, Policy
@@ -22,7 +23,6 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import Operation
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.ledger_store import state_of

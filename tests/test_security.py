@@ -24,13 +24,13 @@ from tests.support.archives import EVERYTHING, SmallArchive, generation_of
 from tests.support.built_table import HOUR_US, BuiltTable
 from tests.support.toml_archives import TomlArchive
 from tidewheel.cli import main
+from tidewheel.commits.forget import forget
 from tidewheel.indexing import printable as printable_module
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import printable, printable_lines
 from tidewheel.jobs.create import create
-from tidewheel.jobs.forget import forget
 from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
 from tidewheel.views.rows import rows_view

@@ -15,12 +15,13 @@ import pytest
 from deltalake import write_deltalake
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
+from tidewheel.commits.expire import expire
+from tidewheel.commits.forget import forget
+from tidewheel.commits.migrate import migrate
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.oracle import Record
 from tidewheel.jobs.create import create
-from tidewheel.jobs.forget import forget
-from tidewheel.jobs.migrate import migrate
-from tidewheel.jobs.update import expire, update
+from tidewheel.jobs.update import update
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import open_snapshot
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.support.archives import SmallArchive, generation_of
+from tidewheel.commits.expire import expire
 from tidewheel.indexing.oracle import Record
-from tidewheel.jobs import carry_out
 
 pytestmark = pytest.mark.usefixtures("spark")
 SPAN = 4
@@ -58,21 +58,13 @@ def test_no_rebuild_rewrites_no_row_while_its_bounds_hold(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("strategy", ["rebuild", "no_rebuild", "expire_rebuild"])
-def test_a_column_per_slot_expires_without_reading_a_file(
-    tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_column_per_slot_expires_without_reading_a_file(tmp_path: Path, strategy: str) -> None:
     generation = generation_of(g=1, e=SPAN, strategy=strategy, span=SPAN, runs_max=1000)
     archive = SmallArchive(tmp_path, generation, SPAN).create()
     archive.update({slot: full_batch(slot) for slot in range(SPAN)})
-
-    def no_spark() -> SparkSession:
-        raise AssertionError("an expiry that only drops files needs no Spark")
-
-    from tidewheel.jobs.update import expire
-
-    monkeypatch.setattr(carry_out, "open_session", no_spark)
+    handless = replace(archive.job, given_hand=None)
     for slot in range(SPAN, 2 * SPAN - 1):
-        outcome = expire(archive.job, slot)
+        outcome = expire(handless, slot)
         archive.oracle.expire(slot)
         assert outcome.receipt is not None
         assert (outcome.receipt.rows_read, outcome.receipt.files_added) == (0, 0)

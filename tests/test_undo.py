@@ -12,13 +12,13 @@ import pytest
 from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
 from tests.support.copies import SPAN, copied
 from tests.support.model_table import ModelTable, cells_of, definition_of
+from tidewheel.commits.forget import forget
 from tidewheel.commits.undo import undo
 from tidewheel.indexing.batches import batches_at, batches_since
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.ledger import Ledger, fold_all
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.jobs.forget import forget
 from tidewheel.storage.ledger_store import all_receipts, state_of
 from tidewheel.storage.snapshot import open_snapshot
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.archives import EVERYTHING, HOUR_US, SmallArchive
 from tests.support.copies import committed_us, copied
-from tidewheel.commits import undo as undo_job
+from tidewheel.commits import attempt as attempt_job
 from tidewheel.commits import vacuum as vacuum_job
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.undo import undo
@@ -31,8 +31,15 @@ def archive(five_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, job: ModuleType, place: str, deed: Callable[[], object]) -> None:
-    """Let something else happen while a job is held at a fail point."""
-    monkeypatch.setattr(job, "reach", lambda name: deed() if name == place else None)
+    """Let something else happen while a job is held at a fail point, the first time."""
+    reached = []
+
+    def held(name: str) -> None:
+        if name == place and not reached:
+            reached.append(name)
+            deed()
+
+    monkeypatch.setattr(job, "reach", held)
 
 
 def is_whole(archive: SmallArchive) -> None:
@@ -68,7 +75,7 @@ def test_an_undo_that_was_held_up_loses_to_the_vacuum_that_came_meanwhile(
         archive.now_us += 2 * HOUR_US
         vacuum(archive.job)
 
-    meanwhile(monkeypatch, undo_job, "planned", time_and_vacuum_pass)
+    meanwhile(monkeypatch, attempt_job, "ready_to_commit", time_and_vacuum_pass)
     with pytest.raises(Conflict):
         undo(archive.job)
     is_whole(archive)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidewheel.clock import Moment, moment_us
+from tidewheel.hands import archive_job
 from tidewheel.indexing.advisor import Advice, Constraints, advise
 from tidewheel.indexing.changes import Change
 from tidewheel.indexing.definition import Clock
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from tidewheel.commits.attempt import Outcome
     from tidewheel.commits.undo import Undone
     from tidewheel.commits.vacuum_report import VacuumReport
+    from tidewheel.indexing.guards import Confirmations
     from tidewheel.jobs.audit import AuditReport
-    from tidewheel.jobs.update import Confirmations
     from tidewheel.sql.explanations import Explanation
     from tidewheel.sql.questions import Question
     from tidewheel.sql.reader import Reader
@@ -185,7 +186,7 @@ class Archive:
 
         Without it, through the last complete slot by the wall clock.
         """
-        from tidewheel.jobs.update import expire
+        from tidewheel.commits.expire import expire
 
         confirmed = _confirmations(allow_future, allow_jump, False)
         slot = self._last_complete_slot() if through is None else self.slots(through)[0]
@@ -196,13 +197,13 @@ class Archive:
 
         New batches go there, what is stored expires where it is; with `rebuild`, everything moves at once.
         """
-        from tidewheel.jobs.migrate import migrate
+        from tidewheel.commits.migrate import migrate
 
         return migrate(self.job, generation or self.job.require_file().generation, relocate=rebuild, dry_run=dry_run)
 
     def forget(self, keys: Iterable[Sequence[str]] = (), *, where: str = "", dry_run: bool = False) -> Outcome:
         """Remove the records of keys, each a sequence of values, or those that an SQL predicate selects, for good."""
-        from tidewheel.jobs.forget import forget
+        from tidewheel.commits.forget import forget
 
         return forget(self.job, keys=keys, where=where, dry_run=dry_run)
 
@@ -320,10 +321,8 @@ class Archive:
     @cached_property
     def job(self) -> ArchiveJob:
         """The archive as the jobs take it."""
-        from tidewheel.commits.archive import ArchiveJob
-
         progress = self._progress or (lambda step: None)
-        return ArchiveJob(self.location, self.file, self.now_us, progress=progress)
+        return archive_job(self.location, self.file, clock=self.now_us, progress=progress)
 
     @cached_property
     def reader(self) -> Reader:
@@ -379,6 +378,6 @@ def _optional_us(given: Moment | None) -> int | None:
 
 
 def _confirmations(allow_future: bool, allow_jump: bool, allow_shrink: bool) -> Confirmations:
-    from tidewheel.jobs.update import Confirmations
+    from tidewheel.indexing.guards import Confirmations
 
     return Confirmations(allow_future=allow_future, allow_jump=allow_jump, allow_shrink=allow_shrink)

@@ -11,12 +11,13 @@ from benchmarks.contender import Course, Family
 from benchmarks.file_contender import FileContender
 from benchmarks.parquet_reader import DataFile, ParquetReader
 from benchmarks.stream import INTERVAL_US, SPARK_SCHEMA, as_of_us
-from tidewheel.commits.archive import ArchiveJob
+from tidewheel.hands import archive_job
 from tidewheel.indexing.definition import ArchiveFile, Clock, Policy, Retention, Schedule, Source, SourceKind
+from tidewheel.indexing.guards import Confirmations
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.jobs.create import create
-from tidewheel.jobs.update import Confirmations, update
+from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.location import Location
 
@@ -63,7 +64,7 @@ class Ours(FileContender):
 
     def create(self, course: Course) -> None:
         location = Location.of(course.folder / "table")
-        self._job = ArchiveJob(location, self._file(course, location))
+        self._job = archive_job(location, self._file(course, location))
         create(self._job)
 
     def update(self, slots: Sequence[int]) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 
 from tests.simulator.faults import Fault
 from tests.simulator.world import FOLD_EVERY_COMMITS, Missing, ModelFile, Note, Quarantined, World
-from tests.support.model_table import cell_of, fact_of, random_generation
+from tests.support.model_table import cell_of, cells_of, fact_of, random_generation
 from tidewheel.indexing.errors import InvalidInput, Superseded, TidewheelError
 from tidewheel.indexing.guards import guard_shrink, guard_watermark
 from tidewheel.indexing.ledger import slots_changed_since
 from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.plan import Plan, plan_forget, plan_relocation, plan_update
+from tidewheel.indexing.plan import Plan, plan_update
+from tidewheel.indexing.plan_kinds import ForgetPlan, Selection, plan_forget, plan_migration
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.state import SubIndex, TableState
 
@@ -54,7 +55,6 @@ class Attempt:
         self.started_version = world.version
         self.folders = self.written_since_us = self.written_version = 0
         self.work: Work | None = None
-        self.found: dict[int, dict[int, Cell]] = {}
         self.next: Callable[[], None] | None = self.plan_step
         self.committed_version: int | None = None
         self.answer_lost = False
@@ -162,8 +162,7 @@ class Attempt:
         generations = state.definition.generations
         number = max(one.number for one in generations) + 1
         generation = random_generation(random.Random(order.number), number, state.definition.span)
-        plan = plan_relocation(state, generation)
-        return plan if order.kind == "rebuild" else replace(plan, dropped=(), rewritten=())
+        return plan_migration(state, generation, relocates=order.kind == "rebuild")
 
     def _refuse_superseded(self, state: TableState) -> None:
         if self.world.fault is Fault.STALE_BATCH_OVERWRITES or state.version == self.started_version:
@@ -173,20 +172,13 @@ class Attempt:
             raise Superseded("a newer batch is there")
 
     def _plan_forget(self, state: TableState) -> Plan:
-        key, gone = self.order.number, defaultdict(dict)
+        key = self.order.number
+        selection = Selection(keys=((str(key),),))
         if not state.ledger.applied:
-            return plan_forget(state, ())
-        paths = []
-        for fact in state.files:
-            hits = [record for record in self._read(fact.path) if record.key == key]
-            paths += [fact.path] if hits else []
-            for record in hits:
-                if state.watermark is None or record.expiration_slot > state.watermark:
-                    known = gone[record.slot].get(record.expiration_slot, Cell(0, 0))
-                    gone[record.slot][record.expiration_slot] = known.plus(cell_of(record))
-        self.found = dict(gone)
+            return plan_forget(state, selection, {})
+        hits = {f.path: cells_of(one for one in self._read(f.path) if one.key == key) for f in state.files}
         bound = max(last for _, last in state.ledger.applied)
-        return replace(plan_forget(state, paths), tombstones=(Tombstone(("key",), str(key), bound),))
+        return plan_forget(state, selection, hits, (Tombstone(("key",), str(key), bound),))
 
     def _needed(self) -> bool:
         plan, state = self.plan, self.state
@@ -284,7 +276,7 @@ class Attempt:
             generation=plan.generation.number,
             committed_us=world.now_us,
             slots=work.slots,
-            forgotten=tuple(self.found.items()),
+            forgotten=self.plan.forgotten if isinstance(self.plan, ForgetPlan) else (),
             tombstones=plan.tombstones if plan.operation is Operation.FORGET else (),
             relocated=self.order.kind == "rebuild" and world.fault is not Fault.RELOCATION_NOT_RECORDED,
         )

@@ -11,6 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome
+from tidewheel.commits.expire import expire
+from tidewheel.hands import archive_job
 from tidewheel.indexing.definition import (
     ArchiveFile,
     Clock,
@@ -20,11 +23,12 @@ from tidewheel.indexing.definition import (
     Source,
     SourceKind,
 )
+from tidewheel.indexing.guards import Confirmations
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.oracle import Oracle, Record
 from tidewheel.indexing.slots import TimeAxis, moment
 from tidewheel.jobs.create import create
-from tidewheel.jobs.update import Confirmations, Outcome, expire, update
+from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import state_of
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
@@ -88,7 +92,7 @@ class SmallArchive:
 
     @property
     def job(self) -> ArchiveJob:
-        return ArchiveJob(Location.of(self.folder / "table"), self.file, clock=lambda: self.now_us)
+        return archive_job(Location.of(self.folder / "table"), self.file, clock=lambda: self.now_us)
 
     def create(self) -> SmallArchive:
         create(self.job)

@@ -15,15 +15,16 @@ from tests.simulator.steps import GRACE_US, Step, random_definition, random_step
 from tests.support.archives import EVERYTHING, SmallArchive, random_batch
 from tests.support.model_table import random_generation
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.expire import expire
 from tidewheel.commits.fail_points import NAMES, VARIABLE, FailPointReached
+from tidewheel.commits.forget import forget
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput, Refused, Superseded
 from tidewheel.indexing.oracle import Record
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.forget import forget
-from tidewheel.jobs.migrate import migrate
-from tidewheel.jobs.update import expire, update
+from tidewheel.jobs.update import update
 from tidewheel.storage.snapshot import open_snapshot
 
 STEPS_DRAWN = 150

@@ -13,14 +13,15 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tests.support.archives import EVERYTHING, SmallArchive
+from tidewheel.commits.expire import expire
+from tidewheel.commits.forget import forget
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.layouts import Generation
 from tidewheel.jobs.audit import audit
-from tidewheel.jobs.forget import forget
-from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.session import open_session
-from tidewheel.jobs.update import expire, update
+from tidewheel.jobs.update import update
 
 DONE, REFUSED, FOUND = 0, 3, 4
 

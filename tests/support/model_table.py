@@ -11,7 +11,8 @@ from tidewheel.indexing.definition import Clock, Definition, Retention
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.ledger import Ledger, fold
 from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.plan import Plan, plan_forget, plan_relocation, plan_update
+from tidewheel.indexing.plan import Plan, plan_update
+from tidewheel.indexing.plan_kinds import Selection, plan_forget, plan_migration
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.state import FileFact, SubIndex, TableState
@@ -104,14 +105,10 @@ class ModelTable:
         def hit(record: Record) -> bool:
             return record.key == key
 
-        paths = [path for path, (_, records) in self.files.items() if any(map(hit, records))]
-        plan = plan_forget(self.state(), paths)
-        read = [record for path in paths for record in self.files[path][1]]
+        hits = {path: cells_of(filter(hit, records)) for path, (_, records) in self.files.items()}
+        plan = plan_forget(self.state(), Selection(where="key = it"), hits)
+        read = [record for change in plan.rewritten for record in self.files[change.file.path][1]]
         alive = [r for r in read if self.watermark is None or r.expiration_slot > self.watermark]
-        gone: dict[int, dict[int, Cell]] = defaultdict(dict)
-        for record in filter(hit, alive):
-            cell = gone[record.slot].get(record.expiration_slot, Cell(0, 0))
-            gone[record.slot][record.expiration_slot] = cell.plus(cell_of(record))
         bound = max((last for _, last in self.ledger.applied), default=None)
         tombstones = () if bound is None else (Tombstone(("key",), repr(key), bound),)
         self._commit(
@@ -124,7 +121,7 @@ class ModelTable:
                 watermark=self.watermark,
                 generation=plan.generation.number,
                 committed_us=0,
-                forgotten=tuple(gone.items()),
+                forgotten=plan.forgotten,
                 tombstones=tombstones,
             ),
         )
@@ -137,7 +134,7 @@ class ModelTable:
             receipt = Receipt(Operation.MIGRATE, "m", self.version + 1, self.watermark, generation.number, 0)
             self._commit(None, {}, receipt)
             return
-        plan = plan_relocation(self.state(), generation)
+        plan = plan_migration(self.state(), generation, relocates=True)
         live = self.content()
         self.definition = target
         self._commit(

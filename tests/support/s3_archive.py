@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from tests.support.archives import SmallArchive
 from tests.support.services import ObjectStore
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.hands import archive_job
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.slots import moment
@@ -36,7 +37,7 @@ class S3Archive(SmallArchive):
 
     @property
     def job(self) -> ArchiveJob:
-        return ArchiveJob(self.location, self.file, clock=lambda: self.now_us)
+        return archive_job(self.location, self.file, clock=lambda: self.now_us)
 
     def write(self, slot: int, records: Iterable[Record]) -> None:
         source = Location.of(f"{self.url}/source")

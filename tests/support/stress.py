@@ -22,13 +22,13 @@ from tests.support.archives import EVERYTHING, SmallArchive, generation_of
 from tests.support.s3_archive import S3Archive
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
+from tidewheel.commits.migrate import migrate
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.definition import ArchiveFile, Retention
 from tidewheel.indexing.errors import Conflict, InvalidInput, TidewheelError
 from tidewheel.indexing.oracle import Oracle, Record
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.slots import MICROS_PER_SECOND
-from tidewheel.jobs.migrate import migrate
 from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.ledger_store import all_receipts

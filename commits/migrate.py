@@ -7,25 +7,25 @@ new generation at once. Readers see one table throughout; they never need to kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt import Outcome, Try, attempt
+from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.commit import commit_relocation, commit_schema
 from tidewheel.commits.conserved import check_all_conserved
 from tidewheel.commits.fail_points import reach
+from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import bare_receipt, receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.plan import Plan, plan_relocation
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import plan_migration
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.jobs.carry_out import placed, read_files, write_work
-from tidewheel.jobs.session import open_session
 from tidewheel.storage.snapshot import with_definition
 
 
@@ -37,7 +37,7 @@ def migrate(job: ArchiveJob, generation: Generation, *, relocate: bool, dry_run:
 
 
 @dataclass(frozen=True)
-class _Migrate:
+class _Migrate(Operation):
     wanted: Generation
     relocate: bool
 
@@ -48,30 +48,19 @@ class _Migrate:
                 f"archive {one.state.definition.name} already has this layout and strategy",
                 "name another one, or rebuild everything in it with --stop-and-rebuild",
             )
-        plan = plan_relocation(one.state, generation)
-        return plan if self.relocate else replace(plan, dropped=(), rewritten=())
+        return plan_migration(one.state, generation, relocates=self.relocate)
 
-    def is_needed(self, one: Try, plan: Plan) -> bool:
-        return True
-
-    def work(self, one: Try, plan: Plan, folder: str, lap: Callable[[str], None]) -> Work:
+    def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
         sources = [change.file for change in plan.rewritten]
         if not sources:
             return Work(plan, folder, NOTHING_WRITTEN)
         check_sizes(one.job.location, sources)
-        spark = open_session()
-        lap("session")
         one.job.progress(f"moving {sum(file.rows for file in sources)} records")
-        frame = read_files(spark, one.snapshot, [file.path for file in sources])
-        if plan.watermark is not None:
-            frame = frame.where(frame["exp_slot"] > plan.watermark)
-        written = write_work(
-            one.job, one.snapshot, one.state, plan, folder, [placed(frame, plan.generation)], sources=()
-        )
+        work = one.job.hand.move(one, plan, folder, lap)
         reach("migration_half_done")
-        check_all_conserved(one.state, written)
-        lap("write")
-        return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))
+        check_all_conserved(one.state, work.written)
+        lap("check")
+        return work
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         if not self.relocate:

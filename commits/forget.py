@@ -1,0 +1,91 @@
+"""Forget: records of some keys, or those a predicate selects, leave for good, in one commit.
+
+1. The files that hold a matching record are found, live or dead; only they are rewritten.
+2. The commit carries tombstones: keyed digests with the last applied slot as bound, never a value. Every later batch,
+   replay and backfill up to that bound is filtered by them, until nothing they cover could still be alive.
+3. For keys the tombstones are the keys' digests. For a predicate they are the digests of the whole records it
+   matched: a predicate's own text would be a value, and its keys would forget records that it does not match.
+4. The quarantine is swept by the same match, after the commit; a rerun sweeps again.
+
+The search comes before the plan and looks into each file once: on the next try only what is new is searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, attempt
+from tidewheel.commits.conserved import check_conserved
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.operation import Hits, Lap, Operation, Try
+from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import ForgetPlan, Selection, plan_forget
+from tidewheel.indexing.receipts import Receipt, Tombstone
+
+
+def forget(job: ArchiveJob, *, keys: Iterable[Sequence[str]] = (), where: str = "", dry_run: bool = False) -> Outcome:
+    """Remove the matching records, and filter them out of everything that comes up to the last applied slot."""
+    selection = Selection(tuple(dict.fromkeys(tuple(key) for key in keys)), where)
+    outcome = attempt(replace(job, file=None), _Forget(selection), dry_run=dry_run)
+    if not dry_run:
+        swept = job.hand.sweep(job, selection)
+        reach("quarantine_swept")
+        if swept:
+            job.progress(f"{swept} quarantined records forgotten as well")
+    return outcome
+
+
+@dataclass
+class _Forget(Operation):
+    selection: Selection
+    searched: dict[str, Hits] = field(default_factory=dict)  # by file
+
+    def plan(self, one: Try) -> ForgetPlan:
+        if not one.state.ledger.applied:
+            return plan_forget(one.state, self.selection, {})
+        digests = self._searched_digests(one)
+        slot_max = max(last for _, last in one.state.ledger.applied)
+        columns = one.state.definition.key if self.selection.keys else tuple(c.name for c in one.snapshot.columns)
+        tombstones = tuple(Tombstone(columns, digest, slot_max) for digest in sorted(digests))
+        hits = {path: found.cells for path, found in self.searched.items()}
+        return plan_forget(one.state, self.selection, hits, tombstones)
+
+    def is_needed(self, one: Try, plan: Plan) -> bool:
+        new = set(plan.tombstones) - set(one.state.ledger.tombstones)
+        return bool(plan.rewritten) or bool(new)
+
+    def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
+        if not plan.rewritten:
+            return Work(plan, folder, NOTHING_WRITTEN)
+        one.job.progress(f"rewriting {len(plan.rewritten)} files")
+        work = one.job.hand.move(one, plan, folder, lap)
+        reach("files_written")
+        check_conserved(one.state, plan, work.written, _own(plan).found)
+        lap("check")
+        return work
+
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
+        return replace(receipt, forgotten=_own(plan).forgotten, tombstones=plan.tombstones)
+
+    def _searched_digests(self, one: Try) -> frozenset[str]:
+        """Search the files that were not searched yet; what keeps the matching records out."""
+        keys = one.job.hand.key_digests(one.snapshot, self.selection.keys) if self.selection.keys else frozenset()
+        new = [file for file in one.state.files if file.path not in self.searched]
+        if new:
+            check_sizes(one.job.location, new)
+            found = one.job.hand.search(one.snapshot, self.selection, new)
+            self.searched |= {file.path: found.get(file.path, Hits()) for file in new}
+        if self.selection.keys:
+            return keys
+        return frozenset().union(*(self.searched[file.path].digests for file in one.state.files))
+
+
+def _own(plan: Plan) -> ForgetPlan:
+    assert isinstance(plan, ForgetPlan)
+    return plan

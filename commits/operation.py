@@ -1,0 +1,89 @@
+"""What differs between update, expire, forget, migrate, undo and fence; each is tried on one snapshot at a time.
+
+Who writes files for its plan is a `Hand`: Spark's (`jobs/hand.py`) or another. An operation that moves rows of the
+archive's own files says in its plan what stays and where it goes; it does not know which hand carries that out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from tidewheel.commits.commit import commit
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import Selection
+from tidewheel.indexing.receipts import Cell, Receipt
+from tidewheel.indexing.state import FileFact, TableState
+from tidewheel.storage.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from tidewheel.commits.archive import ArchiveJob
+
+Lap = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Try:
+    """One try of an attempt: what it is pinned to."""
+
+    job: ArchiveJob
+    snapshot: Snapshot
+    state: TableState
+    attempt: str
+    started_version: int
+
+
+class Operation(ABC):
+    """By default: always needed, nothing to write, and what its plan says in one commit."""
+
+    # Whether it may be carried out on a newer version than the one it was asked for on.
+    plans_again: ClassVar[bool] = True
+
+    @abstractmethod
+    def plan(self, one: Try) -> Plan:
+        """Decide, or refuse."""
+
+    def is_needed(self, one: Try, plan: Plan) -> bool:
+        """Whether the plan changes anything."""
+        return True
+
+    def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
+        """Write what the plan needs into a folder of the attempt's own."""
+        return Work(plan, folder, NOTHING_WRITTEN)
+
+    @abstractmethod
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        """What the commit will have done; the last chance to refuse."""
+
+    def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
+        """One commit; the version it became."""
+        removed = [change.file for change in (*plan.dropped, *plan.rewritten)]
+        return commit(one.snapshot, receipt, work.written.files, removed)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The records of one file that a selection matches: their cells, live or dead; of a predicate, their digests."""
+
+    cells: Mapping[tuple[int, int], Cell] = field(default_factory=dict)
+    digests: frozenset[str] = frozenset()
+
+
+class Hand(Protocol):
+    """Reads and writes rows of the archive's own files, for plans that bring no new ones."""
+
+    def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
+        """What stays of the files to rewrite, sorted, in the sub-indices where it belongs."""
+
+    def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
+        """By file, the records that are selected."""
+
+    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[str, ...]]) -> frozenset[str]:
+        """What tombstones say of these keys; values that are not of their column's type are refused."""
+
+    def sweep(self, job: ArchiveJob, selection: Selection) -> int:
+        """Remove the selected records from the quarantine; how many there were."""

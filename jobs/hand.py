@@ -1,0 +1,124 @@
+"""Spark as the hand of operations that move rows of the archive's own files: expire, forget, migrate."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.operation import Hits, Lap, Try
+from tidewheel.commits.work import Work
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.layouts import Generation
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import ForgetPlan, MigratePlan, Selection
+from tidewheel.indexing.receipts import HASH_MODULUS, Cell
+from tidewheel.indexing.state import FileFact
+from tidewheel.jobs.carry_out import placed, read_files, write_work
+from tidewheel.jobs.expressions import keyed_digest, long, quoted
+from tidewheel.jobs.quarantine import sweep_quarantine
+from tidewheel.jobs.schema import columns_of
+from tidewheel.jobs.selection import key_digests, matched
+from tidewheel.jobs.session import open_session
+from tidewheel.storage.snapshot import Snapshot
+
+# Whole records that one predicate may match: their digests ride in the commit.
+PREDICATE_RECORDS_MAX = 50_000
+
+
+class SparkHand:
+    """`commits.operation.Hand` by Spark."""
+
+    def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
+        """What stays of the files to rewrite, sorted, in the sub-indices where it belongs."""
+        sources = [change.file for change in plan.rewritten]
+        relocates = isinstance(plan, MigratePlan)
+        open_session()
+        lap("session")
+        frames = []
+        for number in sorted({file.generation for file in sources}):
+            files = [file for file in sources if file.generation == number]
+            generation = plan.generation if relocates else one.state.definition.generation(number)
+            frames.append(_kept(one.snapshot, plan, files, generation))
+        # What a migration writes goes elsewhere: where its sources are tells nothing of that.
+        written = write_work(one.job, one.snapshot, one.state, plan, folder, frames, () if relocates else sources)
+        lap("write")
+        return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))
+
+    def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
+        """By file, the records that are selected. Cost: one scan; of a predicate, the files that it hits once more."""
+        cells = _matching_cells(snapshot, selection, files)
+        digests = _matching_digests(snapshot, selection, sorted(cells)) if selection.where and cells else {}
+        return {path: Hits(there, frozenset(digests.get(path, ()))) for path, there in cells.items()}
+
+    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[str, ...]]) -> frozenset[str]:
+        """What tombstones say of these keys."""
+        kinds = {field.name: field.dataType.simpleString() for field in columns_of(snapshot).fields}
+        return frozenset(key_digests(keys, open_session(), snapshot.definition, kinds))
+
+    def sweep(self, job: ArchiveJob, selection: Selection) -> int:
+        """Remove the selected records from the quarantine; how many there were."""
+        snapshot = job.snapshot()
+
+        def marked(frame: DataFrame) -> DataFrame:
+            return matched(frame, selection, open_session(), snapshot.definition)
+
+        return sweep_quarantine(job, columns_of(snapshot), marked)
+
+
+def _kept(snapshot: Snapshot, plan: Plan, files: Sequence[FileFact], generation: Generation) -> DataFrame:
+    spark = open_session()
+    frame = read_files(spark, snapshot, [file.path for file in files])
+    if isinstance(plan, ForgetPlan):
+        columns = map(quoted, frame.columns)
+        frame = matched(frame, plan.selection, spark, snapshot.definition)
+        frame = frame.where(~F.col("__tw_forgotten")).selectExpr(*columns)
+    if plan.watermark is not None:
+        frame = frame.where(f"exp_slot > {long(plan.watermark)}")
+    return placed(frame, generation)
+
+
+def _matching_cells(
+    snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]
+) -> Mapping[str, Mapping[tuple[int, int], Cell]]:
+    """By file, the cells of the records that match, live or dead."""
+    hits = _matching(snapshot, selection, [file.path for file in files])
+    low, high = F.col("row_hash").bitwiseAND(0xFFFFFFFF), F.shiftright("row_hash", 32)
+    groups = hits.groupBy("__tw_path", "ins_slot", "exp_slot")
+    cells: dict[str, dict[tuple[int, int], Cell]] = defaultdict(dict)
+    for row in groups.agg(F.count("*").alias("rows"), F.sum(low).alias("low"), F.sum(high).alias("high")).collect():
+        cell = Cell(row["rows"], (row["high"] * (1 << 32) + row["low"]) % HASH_MODULUS)
+        cells[_relative(snapshot, row["__tw_path"])][row["ins_slot"], row["exp_slot"]] = cell
+    return cells
+
+
+def _matching_digests(snapshot: Snapshot, selection: Selection, paths: list[str]) -> Mapping[str, set[str]]:
+    """By file, the digests of the records that match."""
+    columns = [field.name for field in snapshot.columns]
+    digest = f"{keyed_digest(columns, snapshot.definition.salt)} as digest"
+    hits = _matching(snapshot, selection, paths).selectExpr("__tw_path", digest).distinct()
+    rows = hits.limit(PREDICATE_RECORDS_MAX + 1).collect()
+    if len(rows) > PREDICATE_RECORDS_MAX:
+        raise InvalidInput(
+            f"the predicate matches more than {PREDICATE_RECORDS_MAX} records. Nothing was changed",
+            "narrow it and forget in several steps, or forget by key",
+        )
+    digests: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        digests[_relative(snapshot, row["__tw_path"])].add(row["digest"])
+    return digests
+
+
+def _matching(snapshot: Snapshot, selection: Selection, paths: list[str]) -> DataFrame:
+    spark = open_session()
+    frame = read_files(spark, snapshot, paths).withColumn("__tw_path", F.col("_metadata.file_path"))
+    return matched(frame, selection, spark, snapshot.definition).where("__tw_forgotten")
+
+
+def _relative(snapshot: Snapshot, path: str) -> str:
+    """A path as Spark names it, as the log names it."""
+    return unquote(path).rpartition(f"{snapshot.location.root}/")[2]
