@@ -32,6 +32,7 @@ class Written:
     fates: Mapping[tuple[int, int], int]  # (insertion slot, fate) -> records
     rules: Mapping[tuple[int, int], int]  # (insertion slot, number of the broken rule) -> records
     quarantine_paths: tuple[str, ...]
+    unparsed_paths: tuple[str, ...] = ()  # of the quarantined records: those that could not be parsed, with their text
 
     @property
     def rows(self) -> int:

@@ -163,8 +163,19 @@ FIELDS: tuple[Field, ...] = (
         "fail", default="fail",
     ),
     Field(
+        "policy", "malformed", choice(Verdict.QUARANTINE, Verdict.REJECT, Verdict.STORE),
+        "A part of the record is no JSON or CSV, or no value of its column's type; `store` takes the rest of it, with "
+        "NULL there. What is quarantined keeps its original text.",
+        "quarantine", default="quarantine",
+    ),
+    Field(
         "policy", "null_expiry", _VERDICT,
         "The expiry is NULL.",
+        "quarantine", default="quarantine",
+    ),
+    Field(
+        "policy", "null_insertion", _VERDICT,
+        "`inserted_at` is NULL.",
         "quarantine", default="quarantine",
     ),
     Field(
@@ -173,7 +184,7 @@ FIELDS: tuple[Field, ...] = (
         "quarantine", default="quarantine",
     ),
     Field(
-        "policy", "too_long", choice(*Verdict),
+        "policy", "too_long", choice(Verdict.QUARANTINE, Verdict.REJECT, Verdict.CAP),
         "The life is longer than `max_lifetime`; `cap` shortens it to that.",
         "cap", default="quarantine",
     ),

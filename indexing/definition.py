@@ -35,6 +35,7 @@ class Verdict(StrEnum):
     QUARANTINE = "quarantine"
     REJECT = "reject"
     CAP = "cap"
+    STORE = "store"
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,9 @@ class Source:
 class Policy:
     """What happens to a record that breaks a rule; every default loses nothing."""
 
+    malformed: Verdict = Verdict.QUARANTINE
     null_expiry: Verdict = Verdict.QUARANTINE
+    null_insertion: Verdict = Verdict.QUARANTINE
     expired_on_arrival: Verdict = Verdict.QUARANTINE
     too_long: Verdict = Verdict.QUARANTINE
     null_key: Verdict = Verdict.QUARANTINE

@@ -3,4 +3,5 @@
 FATES = -1  # the layout number of what is not stored
 COUNTED, QUARANTINED = 0, 1  # its rows: without and with values
 SHORT_LIVED, DEAD_ON_ARRIVAL, FORGOTTEN = 1, 2, 3
-RULES = ("null_key", "null_expiry", "future", "expired_on_arrival", "too_long")
+RULES = ("malformed", "null_key", "null_expiry", "null_insertion", "future", "expired_on_arrival", "too_long")
+MALFORMED = RULES.index("malformed")

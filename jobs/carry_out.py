@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from time import monotonic, sleep
 
@@ -16,6 +17,7 @@ from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
+from tidewheel.indexing.fates import MALFORMED
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.plan_columns import with_new_columns
@@ -70,6 +72,8 @@ def carry_out(
     frames += kept_frames(spark, snapshot, plan, sources, new)
     job.progress("writing")
     written = write_work(job, snapshot, state, plan, folder, frames, sources)
+    if judge is not None and any(rule == MALFORMED for _, rule in written.rules):
+        written = replace(written, unparsed_paths=_write_unparsed(job, judge.unparsed(frame, spark), folder))
     lap("write")
     check_conserved(state, plan, written)
     lap("check")
@@ -82,6 +86,18 @@ def carry_out(
         sum(file.rows for file in sources),
         tuple(delta_fields(StructType([*new]))),
     )
+
+
+def _write_unparsed(job: ArchiveJob, frame: DataFrame, folder: str) -> tuple[str, ...]:
+    """What could not be parsed, with its text, beside the attempt's files. Cost: the source once more."""
+    job.progress("keeping what could not be parsed")
+    path = f"{folder}/unparsed"
+    try:
+        frame.coalesce(1).write.parquet(f"{job.location.spark_uri}/{path}")
+    except (PySparkException, Py4JJavaError) as error:
+        raise _failed(job, error) from error
+    below = job.location.files_below(path)
+    return tuple(job.location.relative(info.path) for info in below if info.base_name.endswith(".parquet"))
 
 
 def kept_frames(

@@ -16,6 +16,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.receipts import Operation
 from tidewheel.jobs.schema import columns_of, refuse_unknown_kinds
+from tidewheel.jobs.source_reader import ADDED_BY_READING
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.snapshot import ADDED_MARK, Snapshot
 
@@ -25,7 +26,7 @@ _OLD_NOTE = "new columns: "
 def fitted(frames: Sequence[DataFrame], snapshot: Snapshot, policy: str) -> tuple[DataFrame, list[StructField]]:
     """The frames as one batch with the archive's columns, and the new columns that the policy takes."""
     known = {field.name: field.dataType for field in columns_of(snapshot).fields}
-    found = [{f.name: f.dataType for f in frame.schema.fields if f.name != "ins_slot"} for frame in frames]
+    found = [{f.name: f.dataType for f in frame.schema.fields if f.name not in ADDED_BY_READING} for frame in frames]
     absent = {name for one in found for name in known if name not in one}
     optional = added_columns(snapshot) if absent else frozenset()
     for one in found:

@@ -1,12 +1,13 @@
 """Every record of a batch is judged before it is stored, and none vanishes without a count.
 
 A record's fate, in this order: forgotten (a tombstone covers it), quarantined (it breaks a rule), short-lived
-(it expired before its own update), dead on arrival (it expired before the watermark), stored. Rules, in order:
-null_key, null_expiry, future, expired_on_arrival, too_long.
+(it expired before its own update), dead on arrival (it expired before the watermark), stored. The rules and their
+order are those of `indexing.fates.RULES`.
 
 Stored and quarantined records go on with their values. The others go on as empty rows that only say their slot and
 fate, so that one pass over the source writes and counts everything: a fate is `layout` = FATES with the code of
-the fate, or of the broken rule, in `exp_slot`.
+the fate, or of the broken rule, in `exp_slot`. Only the text of what could not be parsed has no place there; where
+there is such a record, a second pass over the source fetches it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tidewheel.indexing.fates import (
     DEAD_ON_ARRIVAL,
     FATES,
     FORGOTTEN,
+    MALFORMED,
     QUARANTINED,
     RULES,
     SHORT_LIVED,
@@ -33,9 +35,12 @@ from tidewheel.indexing.fates import (
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Tombstone
 from tidewheel.jobs.expressions import column_of, expiration_slot_of, keyed_digest, long, quoted, row_hash, row_of
+from tidewheel.jobs.source_reader import TEXT_COLUMN
 
 # The year 148,000: moments beyond (PostgreSQL's infinity is one) are judged as this one, so that no sum overflows.
 FAR_US = 1 << 62
+# Where records span lines, Spark gives the text of their whole file for each.
+TEXT_CHARACTERS_MAX = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -50,30 +55,47 @@ class Judge:
 
     def judged(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
         """The batch with everything the table stores, placed by `layout`, `g` and `e`."""
+        frame = self._weighed(batch, spark)
+        if self._capping:
+            stored = "__tw_fate = 0 and __tw_rule is null and __tw_capped"
+            frame = frame.observe(self.capped, F.count_if(F.expr(stored)).alias("rows"))
+        return self._placed(frame)
+
+    def unparsed(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
+        """The records that are quarantined because they could not be parsed: what could be, and the text."""
+        frame = self._weighed(batch, spark).where(f"__tw_fate = 0 and __tw_rule = {MALFORMED}")
+        text = f"substring({TEXT_COLUMN}, 1, {TEXT_CHARACTERS_MAX})"
+        return frame.selectExpr(*self._user, "ins_slot", f"{text} as {TEXT_COLUMN}")
+
+    @property
+    def _user(self) -> list[str]:
+        return [quoted(field.name) for field in self.schema.fields]
+
+    @property
+    def _capping(self) -> bool:
+        return self.file.policy.too_long is Verdict.CAP
+
+    def _weighed(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
+        """The batch with the fate of each record, the rule it breaks, and what these follow from."""
         inserted, expires = self._inserted_us(batch), self._expires_us(batch)
         frame = batch.selectExpr("*", f"{inserted} as __tw_ins", f"{expires} as __tw_until")
         frame = marked_forgotten(frame, self.plan.tombstones, self.definition.salt, spark)
         limit = f"__tw_ins + {long(self.definition.max_lifetime_us)}"
-        capping = self.file.policy.too_long is Verdict.CAP
         # Not least: it passes over NULL, and a record without an expiry would get the longest life.
-        until = f"if(__tw_until > {limit}, {limit}, __tw_until)" if capping else "__tw_until"
-        capped = f"coalesce(__tw_until > {limit}, false)" if capping else "false"
-        user = [quoted(field.name) for field in self.schema.fields]
-        frame = frame.selectExpr(*user, "ins_slot", "__tw_ins", "__tw_forgotten", f"{until} as __tw_until",
-                                 f"{capped} as __tw_capped")  # fmt: skip
+        until = f"if(__tw_until > {limit}, {limit}, __tw_until)" if self._capping else "__tw_until"
+        capped = f"coalesce(__tw_until > {limit}, false)" if self._capping else "false"
+        text = TEXT_COLUMN if TEXT_COLUMN in batch.columns else "cast(null as string)"
+        frame = frame.selectExpr(*self._user, "ins_slot", "__tw_ins", "__tw_forgotten", f"{until} as __tw_until",
+                                 f"{capped} as __tw_capped", f"{text} as {TEXT_COLUMN}")  # fmt: skip
         expiration = expiration_slot_of("__tw_until", self.definition.axis)
         frame = frame.selectExpr("*", f"{expiration} as exp_slot", f"{self._broken_rule(limit)} as __tw_rule",
                                  "timestamp_micros(__tw_until) as valid_until")  # fmt: skip
-        frame = frame.selectExpr("*", f"{self._fate()} as __tw_fate")
-        if capping:
-            stored = "__tw_fate = 0 and __tw_rule is null and __tw_capped"
-            frame = frame.observe(self.capped, F.count_if(F.expr(stored)).alias("rows"))
-        return self._placed(frame, user)
+        return frame.selectExpr("*", f"{self._fate()} as __tw_fate")
 
     @property
     def capped_rows(self) -> int:
         """How many stored records had their life capped; known once the frame was written."""
-        return int(self.capped.get["rows"]) if self.file.policy.too_long is Verdict.CAP else 0
+        return int(self.capped.get["rows"]) if self._capping else 0
 
     def _broken_rule(self, limit: str) -> str:
         """The number of the first broken rule, or NULL."""
@@ -82,10 +104,14 @@ class Judge:
         broken = {
             "null_key": " or ".join(f"{quoted(name)} is null" for name in self.definition.key),
             "null_expiry": "__tw_until is null",
-            "future": f"__tw_ins is null or __tw_ins >= {slot_end}",
+            "null_insertion": "__tw_ins is null",
+            "future": f"__tw_ins >= {slot_end}",
             "expired_on_arrival": "__tw_until <= __tw_ins",
             "too_long": f"__tw_until > {limit}",
         }
+        broken["malformed"] = f"{TEXT_COLUMN} is not null"
+        if self.file.policy.malformed is Verdict.STORE:
+            broken["malformed"] += f" and ({' or '.join(broken[rule] for rule in RULES if rule != 'malformed')})"
         cases = " ".join(f"when {broken[rule]} then {number}" for number, rule in enumerate(RULES))
         return f"case {cases} end"
 
@@ -97,13 +123,13 @@ class Judge:
             f"when exp_slot <= ins_slot then {SHORT_LIVED} when {dead} then {DEAD_ON_ARRIVAL} else 0 end"
         )
 
-    def _placed(self, frame: DataFrame, user: Sequence[str]) -> DataFrame:
+    def _placed(self, frame: DataFrame) -> DataFrame:
         generation = self.plan.generation
         layout = generation.layout
         gone, held = "__tw_fate <> 0", "__tw_rule is not null"
         aside = f"({gone} or {held})"
         return frame.selectExpr(
-            *(f"if({gone}, null, {name}) as {name}" for name in user),
+            *(f"if({gone}, null, {name}) as {name}" for name in self._user),
             "ins_slot",
             f"cast(case when {gone} then __tw_fate when {held} then __tw_rule else exp_slot end as bigint) as exp_slot",
             f"if({aside}, null, valid_until) as valid_until",

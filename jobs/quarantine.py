@@ -7,6 +7,7 @@ names its attempt for its slot, so neither a failed attempt nor a replaced batch
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any
@@ -21,12 +22,14 @@ from pyspark.sql.types import StructType
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.quarantine import FOLDER, open_quarantine
 from tidewheel.commits.work import Work
+from tidewheel.commits.written import Written
 from tidewheel.indexing.definition import STORED_COLUMNS, Verdict
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.fates import RULES
+from tidewheel.indexing.fates import MALFORMED, RULES
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.session import open_session
+from tidewheel.jobs.source_reader import TEXT_COLUMN
 from tidewheel.storage.location import Location
 from tidewheel.storage.python_values import python_values
 
@@ -37,6 +40,7 @@ _SCHEMA = pa.schema(
         pa.field("rule", pa.string()),
         pa.field("quarantined_at", pa.timestamp("us", "UTC")),
         pa.field("record", pa.string()),
+        pa.field("text", pa.string()),
     ]
 )
 EXAMPLES_SHOWN = 3
@@ -44,7 +48,7 @@ EXAMPLES_SHOWN = 3
 
 def store_quarantined(job: ArchiveJob, plan: Plan, work: Work, attempt: str) -> None:
     """Move the attempt's quarantined records into the side table, or refuse the run where the policy says so."""
-    rows = [row for path in work.written.quarantine_paths for row in _rows(job.location, path)]
+    rows = _quarantined(job, work.written)
     policy = job.require_file().policy
     rejected = [row for row in rows if getattr(policy, RULES[row["exp_slot"]]) is Verdict.REJECT]
     if rejected:
@@ -58,6 +62,7 @@ def store_quarantined(job: ArchiveJob, plan: Plan, work: Work, attempt: str) -> 
                 "rule": RULES[row["exp_slot"]],
                 "quarantined_at": now,
                 "record": json.dumps(_user_values(row), default=_plain, ensure_ascii=False),
+                "text": row.get(TEXT_COLUMN),
             }
             for row in rows
         ],
@@ -67,9 +72,26 @@ def store_quarantined(job: ArchiveJob, plan: Plan, work: Work, attempt: str) -> 
     if job.location.is_local:
         # delta-rs creates the table's own folder, not the one above it.
         job.location.filesystem.create_dir(side.root)
-    write_deltalake(side.delta_uri, table, mode="append", storage_options=side.storage_options)
-    for path in work.written.quarantine_paths:
+    # Merged: a quarantine may be older than the column of texts.
+    write_deltalake(side.delta_uri, table, mode="append", schema_mode="merge", storage_options=side.storage_options)
+    for path in (*work.written.quarantine_paths, *work.written.unparsed_paths):
         job.location.delete(path)
+
+
+def _quarantined(job: ArchiveJob, written: Written) -> list[dict[str, Any]]:
+    """The records that an attempt quarantines, with the text of what could not be parsed, in full or not at all."""
+    rows = [row for path in written.quarantine_paths for row in _rows(job.location, path)]
+    if not written.unparsed_paths:
+        return rows
+    texts = [{**row, "exp_slot": MALFORMED} for path in written.unparsed_paths for row in _rows(job.location, path)]
+    rows = [row for row in rows if row["exp_slot"] != MALFORMED] + texts
+    counted = Counter((row["ins_slot"], row["exp_slot"]) for row in rows)
+    if counted != written.rules:
+        raise InvalidInput(
+            f"the source of archive {job.require_file().name} changed while it was read. Nothing was changed",
+            "run the command again when the source is complete",
+        )
+    return rows
 
 
 def sweep_quarantine(job: ArchiveJob, columns: StructType, marked: Callable[[DataFrame], DataFrame]) -> int:
@@ -88,7 +110,7 @@ def sweep_quarantine(job: ArchiveJob, columns: StructType, marked: Callable[[Dat
     hits = {row[0] for row in marked(parsed).where("__tw_forgotten").select("__tw_number").collect()}
     if hits:
         kept = [row for number, row in enumerate(rows) if number not in hits]
-        write_deltalake(table, pa.Table.from_pylist(kept, schema=_SCHEMA), mode="overwrite")
+        write_deltalake(table, pa.Table.from_pylist(kept, schema=_SCHEMA), mode="overwrite", schema_mode="overwrite")
     return len(hits)
 
 
@@ -100,7 +122,7 @@ def _rows(location: Location, path: str) -> list[dict[str, Any]]:
 
 
 def _user_values(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in STORED_COLUMNS}
+    return {name: value for name, value in row.items() if name not in (*STORED_COLUMNS, TEXT_COLUMN)}
 
 
 def _rejection(job: ArchiveJob, rejected: list[dict[str, Any]]) -> str:
@@ -109,10 +131,11 @@ def _rejection(job: ArchiveJob, rejected: list[dict[str, Any]]) -> str:
         rule = RULES[row["exp_slot"]]
         by_rule[rule] = by_rule.get(rule, 0) + 1
     counts = ", ".join(f"{rows} by {rule}" for rule, rows in sorted(by_rule.items()))
-    keys = [{name: row[name] for name in job.require_file().key} for row in rejected[:EXAMPLES_SHOWN]]
+    key = job.require_file().key
+    examples = [row.get(TEXT_COLUMN) or {name: row[name] for name in key} for row in rejected[:EXAMPLES_SHOWN]]
     return (
-        f"the batch has records that its archive's policy rejects: {counts}; for example those with key "
-        f"{json.dumps(keys, default=_plain)}. Nothing was changed"
+        f"the batch has records that its archive's policy rejects: {counts}; for example those with key or text "
+        f"{json.dumps(examples, default=_plain)}. Nothing was changed"
     )
 
 

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
 from tidewheel.indexing.definition import PARTITION_COLUMNS
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import printable
+from tidewheel.jobs.source_reader import ADDED_BY_READING
 from tidewheel.storage.snapshot import ADDED_MARK, Snapshot
 
 _NAME_REFUSED = frozenset(" ,;{}()=")
@@ -46,8 +47,8 @@ def wider_schema(snapshot: Snapshot, new: Sequence[Field]) -> Schema:
 
 
 def delta_fields(schema: StructType) -> list[Field]:
-    """Spark's columns as Delta's, without `ins_slot`, all nullable, without metadata."""
-    plain = StructType([StructField(f.name, f.dataType, True) for f in schema.fields if f.name != "ins_slot"])
+    """Spark's columns as Delta's, without those that reading adds, all nullable, without metadata."""
+    plain = StructType([StructField(f.name, f.dataType, True) for f in schema.fields if f.name not in ADDED_BY_READING])
     refuse_unknown_kinds(plain)
     return list(Schema.from_json(plain.json()).fields)
 

@@ -22,7 +22,7 @@ from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.slots import iso, moment, ranges_of
 from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.jobs.expressions import long, quoted, slot_of
-from tidewheel.jobs.source_reader import options_of, place_of, reader_of
+from tidewheel.jobs.source_reader import TEXT_COLUMN, TEXT_FORMATS, loaded, options_of, place_of
 from tidewheel.storage.machine import machine_fault
 
 MISSING_NAMED_MAX = 5
@@ -48,7 +48,7 @@ def read_batch(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sch
         SourceKind.PYTHON: _read_python,
     }
     try:
-        batch = readers[file.source.kind](spark, file, slots)
+        batch = readers[file.source.kind](spark, file, slots, schema.fieldNames() if schema else ())
     except TidewheelError:
         raise
     except (PySparkException, Py4JJavaError) as error:
@@ -88,9 +88,9 @@ def first_line(error: Exception) -> str:
     return lines[0][:500] if lines else type(error).__name__
 
 
-def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int]) -> Batch:
+def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
     source, axis = file.source, file.axis
-    reader = reader_of(spark, source, options_of(source))
+    options = options_of(source)
     frames, lineage = [], {}
     for slot in slots:
         path = path_for_slot(source.path, axis.start_us(slot), axis.end_us(slot), slot)
@@ -98,7 +98,8 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int]) ->
         lineage[slot] = tuple(found)
         _refuse_unwritten(source, axis.name(slot), found)
         if found:
-            frames.append(reader.load(path).selectExpr("*", f"{long(slot)} as ins_slot"))
+            frame = loaded(spark, source, options, known, path)
+            frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
         elif source.missing == "fail":
             raise InvalidInput(
                 f"the source of slot {axis.name(slot)} has no files at {path}. Nothing was changed",
@@ -120,10 +121,10 @@ def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
         )
 
 
-def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int]) -> Batch:
+def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
     source, axis = file.source, file.axis
     options = options_of(source)
-    frame = reader_of(spark, source, options).load()
+    frame = loaded(spark, source, options, known)
     if source.time_column not in frame.columns:
         raise InvalidInput(
             f"[source] time_column = {source.time_column!r} is not among the columns {', '.join(frame.columns)}",
@@ -140,7 +141,7 @@ def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int])
     return Batch((frame,), said)
 
 
-def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int]) -> Batch:
+def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
     function = _callable(file.source.callable)
     frames = []
     for slot in slots:
@@ -201,7 +202,8 @@ def _empty(spark: SparkSession, file: ArchiveFile, schema: StructType | None) ->
 def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
     """Column names checked; timestamps without a zone read as UTC."""
     names = [name for name in frame.columns if name != "ins_slot" or frame.columns.count("ins_slot") > 1]
-    taken = sorted({n for n in names if n.lower() in RESERVED_COLUMNS or n.startswith("__tw_")})
+    own = {TEXT_COLUMN} if file.source.format in TEXT_FORMATS else set()
+    taken = sorted({n for n in names if n.lower() in RESERVED_COLUMNS or n.startswith("__tw_")} - own)
     if taken:
         raise InvalidInput(
             f"the source of archive {file.name} has columns named {', '.join(taken)}, which the archive uses itself",

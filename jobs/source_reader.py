@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from pyspark.sql import DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from tidewheel.indexing.definition import Source
 from tidewheel.indexing.errors import InvalidInput
@@ -23,13 +24,30 @@ _ENVIRONMENT = re.compile(r"\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}")
 _DRIVERS = {"jdbc:postgresql:": ("postgresql", "org.postgresql.Driver")}
 # A table may be given as a whole query.
 _PLACE_MAX = 80
+# Formats of which Spark can say what it could not parse, the column in which it is told to, and its own choice.
+TEXT_FORMATS = ("json", "csv")
+TEXT_COLUMN = "__tw_text"
+ADDED_BY_READING = ("ins_slot", TEXT_COLUMN)
+_SPARKS_OWN = "_corrupt_record"
 _TIME_TRAVEL = ("versionasof", "timestampasof")
 
 
-def reader_of(spark: SparkSession, source: Source, options: Mapping[str, str]) -> DataFrameReader:
-    """Spark's reader for a source, before it is told what to load."""
+def loaded(
+    spark: SparkSession, source: Source, options: Mapping[str, str], known: Collection[str], path: str | None = None
+) -> DataFrame:
+    """What Spark reads from a source; of text also each record's own, in `TEXT_COLUMN`, if a part cannot be parsed.
+
+    `known` are the archive's columns: where Spark's own name for that text is one of them, people keep it themselves.
+    """
     reader = spark.read.format(source.format).options(**options)
-    return reader.schema(source.schema) if source.schema else reader
+    frame = (reader.schema(source.schema) if source.schema else reader).load(path)
+    given = {key.lower(): value for key, value in options.items()}
+    by_user = "columnnameofcorruptrecord" in given or given.get("mode", "permissive").lower() != "permissive"
+    if source.format not in TEXT_FORMATS or by_user or _SPARKS_OWN in (*known, *source.schema.split()):
+        return frame
+    columns = [field for field in frame.schema.fields if field.name != _SPARKS_OWN]
+    with_text = StructType([*columns, StructField(TEXT_COLUMN, StringType())])
+    return reader.schema(with_text).option("columnNameOfCorruptRecord", TEXT_COLUMN).load(path)
 
 
 def options_of(source: Source) -> dict[str, str]:

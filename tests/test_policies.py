@@ -54,7 +54,7 @@ BAD: list[tuple[str, tuple[str | None, int, int | None, int | None]]] = [
     ("null_key", (None, 1, 0, 90)),
     ("null_expiry", ("a", 2, 0, None)),
     ("future", ("a", 3, 61, 90)),
-    ("future", ("a", 4, None, 90)),
+    ("null_insertion", ("a", 4, None, 90)),
     ("expired_on_arrival", ("a", 5, 30, 30)),
     ("too_long", ("a", 6, 0, SPAN * 60 + 1)),
 ]
