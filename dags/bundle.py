@@ -3,7 +3,8 @@
 Airflow reports import errors by file, and an error hides all DAGs of its file. So every archive file gets a file of
 its own here: a broken one is listed under its own name (`airflow dags list-import-errors`) and hides nobody else.
 Each ends with the archive file's text as a comment: the DAG's "Code" page shows what is kept and why, and a change
-of the text is a change of the file, which Airflow parses at once.
+of the text is a change of the file, which Airflow parses at once. What only shows when the whole folder is looked at
+(two archives with one table, a pool that cannot be made) is handed on to the files that it concerns.
 
     AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST='[{"name": "tidewheel",
       "classpath": "tidewheel.dags.bundle.ArchivesBundle", "kwargs": {"refresh_interval": 30}}]'
@@ -20,12 +21,15 @@ from typing import Any
 
 from airflow.dag_processing.bundles.base import BaseDagBundle
 
+from tidewheel.dags.folder_faults import Fault, folder_faults
+from tidewheel.dags.pools import readable_files
+
 LOG = logging.getLogger(__name__)
 _CODE = '''"""Airflow's view of {path}: edit that file, this one is written anew from it."""
 
 from tidewheel.dags.factory import archive_dags
 
-globals().update(archive_dags({path!r}))
+globals().update(archive_dags({path!r}{refused}))
 
 # As it was when this DAG was last looked at:
 #
@@ -72,16 +76,18 @@ class ArchivesBundle(BaseDagBundle):
 
 def dag_files(folder: Path) -> Mapping[str, str]:
     """The Python files of a folder of archive files, by name."""
-    return {f"{path.stem}.py": _code(path) for path in sorted(folder.glob("*.toml"))}
+    refused = folder_faults(readable_files(folder))
+    return {f"{path.stem}.py": _code(path, refused.get(path)) for path in sorted(folder.glob("*.toml"))}
 
 
-def _code(path: Path) -> str:
+def _code(path: Path, refused: Fault | None) -> str:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         # The import will fail with the same words.
         lines = [f"cannot be read: {error}"]
-    return _CODE.format(path=os.fspath(path), text="\n".join(f"# {line}".rstrip() for line in lines))
+    text = "\n".join(f"# {line}".rstrip() for line in lines)
+    return _CODE.format(path=os.fspath(path), refused=f", refused={refused!r}" if refused else "", text=text)
 
 
 def _write_if_changed(path: Path, code: str) -> None:

@@ -30,8 +30,8 @@ def description(file: ArchiveFile, path: str) -> str:
         f"Keeps the archive **{file.name}** as `{path}` says: each run brings the slots of its data interval in one "
         f"commit, and what has expired by then leaves in the same commit.\n\n| | |\n|---|---|\n{table}\n\n"
         f"`source` waits for the batch, `update` applies it; a run that comes again replaces what it brought. "
-        f"Other DAGs of this archive: `{file.name}__maintenance`, `{file.name}__backfill`, `{file.name}__migrate`, "
-        f"`{file.name}__forget`."
+        f"Other DAGs of this archive: `{file.name}__backfill` brings a range of slots, `{file.name}__maintenance` "
+        "expires, vacuums, audits and watches, and by hand migrates or forgets."
     )
 
 

@@ -3,8 +3,10 @@
     api-server      the page and the tasks' way to the database
     scheduler       with its LocalExecutor: the tasks are its grandchildren
     dag-processor   reads the archive files
+    triggerer       has nothing to do, but Airflow's page shows an alarm where there is none
 
-No triggerer: nothing here is deferred. Everything lies in one folder, AIRFLOW_HOME; remove it to begin anew.
+Everything lies in one folder, AIRFLOW_HOME; remove it to begin anew. Its commands/ holds `airflow` and `tidewheel` with
+the settings of this Airflow.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from tidewheel.dags.embedded_commands import write_commands
 from tidewheel.dags.pools import pools_document
 from tidewheel.dags.sqlite_savepoints import LOCAL_SETTINGS
+from tidewheel.dags.wording import COMMANDS_VARIABLE
 
 LOG = logging.getLogger(__name__)
 # In this order: the scheduler's first tasks fail if the server they report to does not answer yet.
@@ -36,6 +40,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "dag-processor": (),
     # The logs of running tasks are read from the same disk; no server for them is needed.
     "scheduler": ("--skip-serve-logs",),
+    "triggerer": ("--skip-serve-logs", "--capacity", "1"),
 }
 _USER = "admin"
 _READY_S = 180
@@ -62,7 +67,17 @@ class EmbeddedAirflow:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of every process; it is all the configuration there is."""
+        """The environment of every process."""
+        return {**os.environ, **self.own_settings}
+
+    @property
+    def commands(self) -> Path:
+        """Where `airflow` and `tidewheel` for this Airflow lie."""
+        return self.home / "commands"
+
+    @property
+    def own_settings(self) -> dict[str, str]:
+        """All the configuration there is."""
         bundles = [
             {"name": name, "classpath": "tidewheel.dags.bundle.ArchivesBundle", "kwargs": kwargs}
             for name, kwargs in self._bundles().items()
@@ -88,9 +103,13 @@ class EmbeddedAirflow:
             "AIRFLOW__API__WORKERS": "1",
             "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
             "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+            # Commands in messages are longer than a page is wide.
+            "AIRFLOW__API__DEFAULT_WRAP": "True",
+            "TIDEWHEEL_ARCHIVES": str(self.archives[0]),
             "TIDEWHEEL_METRICS": str(self.home / "metrics"),
+            COMMANDS_VARIABLE: str(self.commands),
         }
-        return {**os.environ, **ours, **self.settings}
+        return {**ours, **self.settings}
 
     def prepare(self) -> None:
         """The folder, the password, the database and the archives' pools; all of it may be there already."""
@@ -102,6 +121,7 @@ class EmbeddedAirflow:
             self._password_file.write_text(json.dumps({_USER: secrets.token_urlsafe(12)}), encoding="utf-8")
         (self.home / "config").mkdir(exist_ok=True)
         (self.home / "config" / "airflow_local_settings.py").write_text(LOCAL_SETTINGS, encoding="utf-8")
+        write_commands(self.commands, self.own_settings, {"airflow": _AIRFLOW, "tidewheel": _TIDEWHEEL})
         self.airflow("db", "migrate")
         with closing(sqlite3.connect(self.database)) as connection:
             # Kept by the file: readers and the writer no longer wait for each other.
@@ -191,6 +211,7 @@ class EmbeddedAirflow:
 
 
 _AIRFLOW = (sys.executable, "-m", "airflow")
+_TIDEWHEEL = (sys.executable, "-m", "tidewheel.cli")
 
 
 def _is_free(port: int) -> bool:

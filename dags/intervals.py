@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import TimeAxis, iso, micros
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+    from airflow.sdk.types import DagRunProtocol as DagRun
 
 
-def slots_of_run(context: Context, axis: TimeAxis) -> range:
+def slots_of_run(context: Context, file: ArchiveFile) -> range:
     """The slots of the run's data interval, which must begin and end where slots do."""
-    run = context["dag_run"]
+    run, axis = context["dag_run"], file.axis
     start, end = run.data_interval_start, run.data_interval_end
     if start is None or end is None or start == end:
         raise InvalidInput(
             f"run {run.run_id} has no data interval, so nothing says which slots it should bring. Nothing was changed",
             _command(run.dag_id, axis, axis.slot_of(micros(run.run_after)) - 1),
         )
+    _not_before_the_start(run, file)
     try:
         return axis.slots_between(micros(start), micros(end))
     except InvalidInput as error:
@@ -29,6 +32,19 @@ def slots_of_run(context: Context, axis: TimeAxis) -> range:
             f"correct [schedule] cron or [time] epoch in the archive file; for this once, "
             f"{_command(run.dag_id, axis, axis.slot_of(micros(start)))}",
         ) from error
+
+
+def _not_before_the_start(run: DagRun, file: ArchiveFile) -> None:
+    """Only a backfill goes further back than the schedule: a single date is more likely a slip of the pen."""
+    since_us, axis = file.schedule.start_us, file.axis
+    moments = [one for one in (run.logical_date, run.data_interval_start) if one is not None]
+    if since_us is None or run.run_type == "backfill" or micros(min(moments)) >= since_us:
+        return
+    raise InvalidInput(
+        f"run {run.run_id} is for {iso(micros(min(moments)))}, before [schedule] start, {iso(since_us)}. "
+        "Nothing was changed",
+        f"correct the date; if older data is meant, {_command(run.dag_id, axis, axis.slot_of(micros(min(moments))))}",
+    )
 
 
 def backfill_command(dag_id: str, first: str, last: str, conf: str = "") -> str:
@@ -41,6 +57,6 @@ def backfill_command(dag_id: str, first: str, last: str, conf: str = "") -> str:
 def _command(dag_id: str, axis: TimeAxis, slot: int) -> str:
     start, end = iso(axis.start_us(slot)), iso(axis.end_us(slot))
     return (
-        f"name the interval by its start, for example {backfill_command(dag_id, start, start)}; or name slots: "
-        f'airflow dags trigger {dag_id}__backfill --conf \'{{"start": "{start}", "end": "{end}"}}\''
+        f"name the interval by its start, for example: {backfill_command(dag_id, start, start)}\n  "
+        f'or name slots: airflow dags trigger {dag_id}__backfill --conf \'{{"start": "{start}", "end": "{end}"}}\''
     )

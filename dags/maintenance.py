@@ -5,7 +5,8 @@
     audit    compares the ledger with the files; what it finds fails the task
     watch    fails when expiry is overdue or slots are missing; it runs whatever became of the others
 
-Only `expire` may need Spark, and only if it has to rewrite something.
+Only `expire` may need Spark, and only if it has to rewrite something. A run started by hand may do something else
+instead: `migrate` to the layout that the archive file has now, or `forget` records.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, DeltaTriggerTimetable, TriggerRule
+from airflow.sdk.exceptions import AirflowSkipException
 
+from tidewheel.dags.due import due_now
+from tidewheel.dags.operations import FORGET, MAINTAIN, MIGRATE, ChooseOperation, Forget, Migrate, operations_form
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say, skip_without_table
+from tidewheel.dags.priority import BY_HAND
 from tidewheel.dags.receipts import small_receipt, write_metrics
 from tidewheel.dags.watching import overdue_expiry, worries
 from tidewheel.indexing.definition import ArchiveFile
@@ -37,17 +42,23 @@ def maintenance_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG
         start_date=datetime(2026, 1, 1, tzinfo=UTC),
         catchup=False,
         max_active_runs=1,
-        description=f"Expire, vacuum, audit and watch the archive {file.name}",
+        params=operations_form(),
+        description=f"Expire, vacuum, audit and watch the archive {file.name}; or migrate it, or forget records",
         doc_md=__doc__,
-        default_args=RETRIES,
+        default_args={**RETRIES, "priority_weight": BY_HAND, "weight_rule": "absolute"},
         **common,
     ) as dag:
         pool = {"pool": file.schedule.pool} if file.schedule.pool else {}
+        operation = ChooseOperation(task_id="operation", archive_file=path, retries=0)
         expire = ExpireOverdue(task_id="expire", archive_file=path, **pool)
         vacuum = Vacuum(task_id="vacuum", archive_file=path)
         audit = Audit(task_id="audit", archive_file=path, retries=0)
         watch = Watch(task_id="watch", archive_file=path, retries=0, trigger_rule=TriggerRule.ALL_DONE)
-        expire >> vacuum >> audit >> watch
+        operation >> expire >> vacuum >> audit >> watch
+        operation >> [
+            Migrate(task_id=MIGRATE, archive_file=path, **pool),
+            Forget(task_id=FORGET, archive_file=path, **pool),
+        ]
     return dag
 
 
@@ -55,6 +66,8 @@ class Caretaker(ArchiveOperator):
     """A task that has nothing to do before the archive's first update."""
 
     def work(self, archive: Archive, context: Context) -> Any:
+        if context["params"]["operation"] != MAINTAIN:
+            raise AirflowSkipException("this run was started for something else")
         skip_without_table(archive)
         return self.care(archive)
 
@@ -109,7 +122,7 @@ class Watch(Caretaker):
         from tidewheel.storage.ledger_store import state_of
 
         write_metrics(archive, self.log)
-        found = worries(state_of(archive.snapshot()), archive.now_us())
+        found = worries(state_of(archive.snapshot()), due_now(archive), archive.now_us())
         if found:
             raise InvalidInput("\n  ".join(one.message for one in found), "\n  ".join(one.remedy for one in found))
         self.log.info("nothing is overdue and nothing is missing")

@@ -1,22 +1,19 @@
-"""What people start by hand, as DAGs with a form: `<archive>__backfill`, `<archive>__migrate`, `<archive>__forget`.
+"""What people start by hand on an archive as a whole: `<archive>__maintenance` with `operation` migrate or forget.
 
-Each has one task, named as the operation. The parameters are checked by Airflow before the run exists.
+They share the DAG of the maintenance, since neither may run beside it and both are rare.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param
+from airflow.sdk import Param
+from airflow.sdk.bases.branch import BranchMixIn
 
-from tidewheel.dags.operators import RETRIES, ArchiveOperator, say
-from tidewheel.dags.quick_start import use_quick_compiler
+from tidewheel.dags.forms import flag
+from tidewheel.dags.operators import ArchiveOperator, say
 from tidewheel.dags.receipts import small_receipt, write_metrics
-from tidewheel.dags.updating import CONFIRMATIONS
-from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import keys_in, whole_key
 
@@ -26,55 +23,55 @@ if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.commits.attempt import Outcome
 
-SLOTS_PER_COMMIT = 24
-_MOMENT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$"
+MAINTAIN, MIGRATE, FORGET = "maintain", "migrate", "forget"
+# Which fields of the form belong to which operation; `dry_run` to both.
+_OF_MIGRATE, _OF_FORGET = ("rebuild",), ("keys_file", "where")
 
 
-def operation_dags(path: str, file: ArchiveFile, common: dict[str, Any]) -> list[DAG]:
-    """The three of one archive."""
-    return [_dag(path, file, common, *one) for one in (_BACKFILL, _MIGRATE, _FORGET)]
+def operations_form() -> dict[str, Param]:
+    """What a run of the maintenance takes; as it is, it maintains."""
+    return {
+        "operation": Param(
+            MAINTAIN,
+            type="string",
+            enum=[MAINTAIN, MIGRATE, FORGET],
+            description="maintain: expire, vacuum, audit, watch. migrate: to the [layout] that the archive file has "
+            "now; updates refuse to run until then. forget: remove records for good.",
+        ),
+        "dry_run": flag("Of migrate and forget: only log the plan, change nothing.", default=True),
+        "rebuild": flag("Of migrate: rewrite everything now; otherwise what is stored expires where it is."),
+        "keys_file": Param(
+            "",
+            type="string",
+            description="Of forget: a file that the worker can read, one key a line (several columns: CSV). Not "
+            "the keys themselves, because Airflow keeps what runs are given.",
+        ),
+        "where": Param("", type="string", description="Or an SQL predicate over the columns; Airflow keeps it."),
+    }
 
 
-class Backfill(ArchiveOperator):
-    """Bring a range of slots in one Spark session, many of them in each commit."""
+class ChooseOperation(ArchiveOperator, BranchMixIn):
+    """Let only the tasks of the run's operation run."""
 
-    def work(self, archive: Archive, context: Context) -> dict[str, Any]:
-        params = context["params"]
-        slots = archive.slots_to_fill(params["start"], params["end"], missing=params["missing_only"])
-        each = params["slots_per_commit"]
-        self.log.info("%s slots to bring, %s in each commit", len(slots), each)
-        use_quick_compiler(os.environ, _rows_expected(archive, len(slots), -(-len(slots) // each)))
-        done: list[Outcome] = []
+    inherits_from_skipmixin = True
 
-        def committed(outcome: Outcome) -> None:
-            done.append(outcome)
-            self._say(archive, outcome)
+    def execute(self, context: Context) -> Any:
+        chosen = self.guarded(context, lambda: chosen_operation(context["params"]))
+        return self.do_branch(context, {MAINTAIN: "expire"}.get(chosen, chosen))
 
-        archive.backfill(
-            params["start"],
-            params["end"],
-            missing=params["missing_only"],
-            each=each,
-            newest_first=params["newest_first"],
-            on_commit=committed,
-            **{name: params[name] for name in CONFIRMATIONS},
+
+def chosen_operation(params: Any) -> str:
+    """What a run is asked for; fields of another operation say that something else was meant."""
+    chosen = str(params["operation"])
+    others = {MAINTAIN: _OF_MIGRATE + _OF_FORGET, MIGRATE: _OF_FORGET, FORGET: _OF_MIGRATE}[chosen]
+    if wrong := [name for name in others if params[name]]:
+        meant = MIGRATE if wrong[0] in _OF_MIGRATE else FORGET
+        raise InvalidInput(
+            f"{' and '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not for operation = {chosen}. "
+            "Nothing was changed",
+            f"trigger it again with operation = {meant}, or without {wrong[0]}",
         )
-        write_metrics(archive, self.log)
-        return {"slots": len(slots), "commits": len(done), "version": done[-1].version if done else None}
-
-    def _say(self, archive: Archive, outcome: Outcome) -> None:
-        from tidewheel.views.outcomes import outcome_view
-
-        say(self.log, outcome_view(outcome, archive.axis))
-
-
-def _rows_expected(archive: Archive, slots: int, commits: int) -> int:
-    """What a backfill will read at most: batches like the largest known, and all that is stored, in every commit."""
-    from tidewheel.storage.ledger_store import ledger_of
-
-    ledger = ledger_of(archive.snapshot())
-    stored = sum(cell.rows for cell in ledger.cells().values())
-    return slots * max((record.rows_in for record in ledger.records.values()), default=0) + commits * stored
+    return chosen
 
 
 class Migrate(ArchiveOperator):
@@ -114,87 +111,3 @@ def _keys_in(path: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"the keys cannot be read: {error}. Nothing was changed", "check keys_file") from error
     return [whole_key(text, columns) for text in listed]
-
-
-def _flag(description: str, default: bool = False) -> Param:
-    return Param(default, type="boolean", description=description)
-
-
-def _moment(description: str) -> Param:
-    # The format makes the form show a calendar; that it holds is checked by the pattern.
-    return Param(type="string", format="date-time", pattern=_MOMENT, description=description)
-
-
-def confirmation_params() -> dict[str, Param]:
-    """What an update takes as its run's configuration."""
-    said = {
-        "allow_shrink": "Confirm batches with far fewer records than those they replace.",
-        "allow_jump": "Confirm a jump that expires all that is stored.",
-        "allow_future": "Confirm slots that have not ended yet.",
-    }
-    return {name: _flag(said[name]) for name in CONFIRMATIONS}
-
-
-_BACKFILL = (
-    "backfill",
-    Backfill,
-    {
-        "start": _moment("The first slot, by its start."),
-        "end": _moment("The end of the range, itself not in it."),
-        "slots_per_commit": Param(
-            SLOTS_PER_COMMIT, type="integer", minimum=1, maximum=10_000, description="Slots in one commit."
-        ),
-        "newest_first": _flag("Begin with the latest slot."),
-        "missing_only": _flag("Leave out slots that were applied before; this also resumes a stopped backfill."),
-        **confirmation_params(),
-    },
-    "Bring a range of slots again, many in each commit. A slot that was applied before is replaced by what the "
-    "source holds now; with `missing_only` it is left out.",
-)
-_MIGRATE = (
-    "migrate",
-    Migrate,
-    {
-        "rebuild": _flag("Rewrite everything now; otherwise what is stored expires where it is."),
-        "dry_run": _flag("Only log the plan, change nothing."),
-    },
-    "Change `[layout]` in the archive file first; updates refuse to run until this has run.",
-)
-_FORGET = (
-    "forget",
-    Forget,
-    {
-        "keys_file": Param(
-            "", type="string", description="A file that the worker can read, one key a line (several columns: CSV)."
-        ),
-        "where": Param("", type="string", description="Or an SQL predicate over the archive's columns."),
-        "dry_run": _flag("Only log the plan, change nothing.", default=True),
-    },
-    "Keys are read from a file, because Airflow keeps the parameters of every run: what must be forgotten must not be "
-    "written there. A predicate is kept; use one only if it says nothing that must be forgotten.",
-)
-
-
-def _dag(
-    path: str,
-    file: ArchiveFile,
-    common: dict[str, Any],
-    name: str,
-    operator: type[ArchiveOperator],
-    params: dict[str, Param],
-    doc: str,
-) -> DAG:
-    pool = {"pool": file.schedule.pool} if file.schedule.pool else {}
-    with DAG(
-        f"{file.name}__{name}",
-        schedule=None,
-        start_date=datetime(2026, 1, 1, tzinfo=UTC),
-        max_active_runs=1,
-        params=params,
-        description=f"{name.capitalize()} the archive {file.name}",
-        doc_md=f"{operator.__doc__}\n\n{doc}",
-        default_args=RETRIES,
-        **common,
-    ) as dag:
-        operator(task_id=name, archive_file=path, **pool)
-    return dag

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow.sdk.bases.operator import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from tidewheel.dags.forms import refuse_unknown_keys
 from tidewheel.dags.quick_start import kept, use_class_archive
-from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled
+from tidewheel.dags.wording import lines_of
+from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled, TidewheelError
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from tidewheel.archive import Archive
 
+T = TypeVar("T")
 FINAL = (InvalidInput, Damaged, NotInstalled)
 RETRIES: dict[str, Any] = {
     "retries": 4,
@@ -42,12 +46,13 @@ class ArchiveOperator(BaseOperator):
         self.archive_file = archive_file
 
     def execute(self, context: Context) -> Any:
-        try:
-            with kept(os.environ):
-                use_class_archive(os.environ)
-                return self.work(self.opened(), context)
-        except FINAL as error:
-            raise AirflowFailException(f"{error.kind}: {error}") from error
+        with kept(os.environ):
+            use_class_archive(os.environ)
+            return self.guarded(context, lambda: self.work(self.opened(), context))
+
+    def guarded(self, context: Context, work: Callable[[], T]) -> T:
+        """Do it, if the run was asked for nothing else; what a retry cannot mend ends the task at once."""
+        return guarded(self, self.archive_file, context, work)
 
     def work(self, archive: Archive, context: Context) -> Any:
         """What the task does; what it returns is its XCom."""
@@ -57,6 +62,21 @@ class ArchiveOperator(BaseOperator):
         from tidewheel.archive import open
 
         return open(self.archive_file, progress=lambda step: self.log.info("%s", step))
+
+
+def guarded(task: BaseOperator, archive_file: str, context: Context, work: Callable[[], T]) -> T:
+    """The same for a task of any kind."""
+    try:
+        refuse_unknown_keys(context)
+        return work()
+    except TidewheelError as error:
+        said = lines_of(error, archive_file)
+        for line in said:
+            task.log.error("%s", line)
+        if not isinstance(error, FINAL):
+            raise
+        # Without the chain of what it came from: the page shows all of that, and the remedy far below.
+        raise AirflowFailException("\n".join(said)) from None
 
 
 def skip_without_table(archive: Archive) -> None:

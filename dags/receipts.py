@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from tidewheel.dags.watching import missing_slots
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.slots import TimeAxis, iso
 
@@ -42,9 +43,13 @@ def write_metrics(archive: Archive, log: Any) -> None:
     folder = os.environ.get(METRICS_VARIABLE)
     if not folder:
         return
+    from tidewheel.dags.due import due_now
+    from tidewheel.storage.ledger_store import state_of
     from tidewheel.storage.metrics import write_metrics_file
 
     try:
-        write_metrics_file(folder, archive.snapshot())
+        snapshot = archive.snapshot()
+        missing = missing_slots(state_of(snapshot), due_now(archive))
+        write_metrics_file(folder, snapshot, sum(last - first + 1 for first, last in missing))
     except Exception as error:
         log.warning("the metrics of this archive could not be written to %s: %s", folder, error)

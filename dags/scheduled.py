@@ -1,49 +1,48 @@
 """`<archive>`: the DAG that keeps an archive on its schedule. Two tasks: `source` waits, `update` applies.
 
-The timetable is said in full, because a bare cron text gives runs an empty data interval since Airflow 3. A run's
-interval may span several slots: they become one commit. Writers are serialised by the archive's pool (give it one
-slot); without a pool one run is active at a time. Either only saves work: the commit decides who was first.
+A run's interval may span several slots: they become one commit. Runs are serialised by the archive's pool (give it
+one slot); without a pool one run is active at a time. Either only saves work: the commit decides who was first. In the
+pool's queue the schedule goes before backfills (priority.py).
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import DAG, Asset, CronDataIntervalTimetable
+from airflow.sdk import DAG, Asset
 from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 
 from tidewheel.dags.alerts import freshness_missed
 from tidewheel.dags.description import description
-from tidewheel.dags.operations import confirmation_params
+from tidewheel.dags.forms import confirmation_params
 from tidewheel.dags.operators import RETRIES
+from tidewheel.dags.priority import RULE
 from tidewheel.dags.source_check import SourceThere
+from tidewheel.dags.timetable import ALWAYS, ArchiveTimetable
 from tidewheel.dags.updating import UpdateArchive
 from tidewheel.indexing.definition import ArchiveFile
-from tidewheel.indexing.slots import moment
 
 # With a pool, runs may wait for their batches side by side; a late one does not hold up the next.
 ACTIVE_RUNS_WITH_POOL = 16
-_ALWAYS = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def scheduled_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG:
     """The schedule of one archive."""
     schedule = file.schedule
-    start = None if schedule.start_us is None else moment(schedule.start_us)
     with DAG(
         file.name,
-        schedule=CronDataIntervalTimetable(schedule.cron, timezone="UTC"),
-        start_date=start or _ALWAYS,
+        schedule=ArchiveTimetable(schedule.cron, schedule.start_us),
+        start_date=ALWAYS,
         # Without a start there is no telling which missed runs are meant: they would reach back for ever.
-        catchup=schedule.catchup and start is not None,
+        catchup=schedule.catchup and schedule.start_us is not None,
         max_active_runs=ACTIVE_RUNS_WITH_POOL if schedule.pool else 1,
         params=confirmation_params(),
         description=f"Keep the archive {file.name}: {schedule.cron}",
         doc_md=description(file, path),
         deadline=_deadline(path, file),
-        default_args=RETRIES,
+        default_args={**RETRIES, "weight_rule": RULE},
         **common,
     ) as dag:
         interval = timedelta(microseconds=file.axis.interval_us)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from glob import glob, has_magic
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.bases.sensor import BaseSensorOperator
-from airflow.sdk.exceptions import AirflowFailException
 
 from tidewheel.dags.intervals import slots_of_run
+from tidewheel.dags.operators import guarded
 from tidewheel.indexing.definition import ArchiveFile, SourceKind
-from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.source_paths import path_for_slot
 
 if TYPE_CHECKING:
@@ -39,18 +39,17 @@ class SourceThere(BaseSensorOperator):
         self.archive_file = archive_file
 
     def poke(self, context: Context) -> bool:
-        from tidewheel.archive import open
+        from tidewheel.resolve import read_archive_file
 
-        archive = open(self.archive_file)
-        file = archive.job.require_file()
-        try:
-            slots = slots_of_run(context, archive.axis)
-        except InvalidInput as error:
-            raise AirflowFailException(f"{error.kind}: {error}") from error
-        absent = missing_paths(file, slots)
-        for slot, path in absent:
-            self.log.info("the batch of slot %s is not there yet: %s", file.axis.name(slot), path)
-        return not absent
+        def absent() -> list[str]:
+            file = read_archive_file(Path(self.archive_file))
+            paths = missing_paths(file, slots_of_run(context, file))
+            return [f"the batch of slot {file.axis.name(slot)} is not there yet: {path}" for slot, path in paths]
+
+        waiting_for = guarded(self, self.archive_file, context, absent)
+        for line in waiting_for:
+            self.log.info("%s", line)
+        return not waiting_for
 
 
 def missing_paths(file: ArchiveFile, slots: Sequence[int]) -> list[tuple[int, str]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset
 
+from tidewheel.dags.forms import CONFIRMATIONS
 from tidewheel.dags.intervals import backfill_command, slots_of_run
 from tidewheel.dags.operators import ArchiveOperator, say
 from tidewheel.dags.quick_start import use_quick_compiler
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.indexing.plan import Plan
 
-CONFIRMATIONS = ("allow_shrink", "allow_jump", "allow_future")
 # After an unknown outcome: how long to wait before each look into the log.
 LOOKS_S = (1, 5, 15, 30)
 _ATTEMPT = "attempt_of_unknown_outcome"
@@ -37,7 +37,7 @@ class UpdateArchive(ArchiveOperator):
     """Replace the slots of the run's data interval by what the source holds now, in one commit."""
 
     def work(self, archive: Archive, context: Context) -> dict[str, Any]:
-        slots = slots_of_run(context, archive.axis)
+        slots = slots_of_run(context, archive.job.require_file())
         version, receipt = self._landed_before(archive, context) or self._updated(archive, slots, context)
         document = {**small_receipt(version, receipt, archive.axis), "ended": iso(archive.now_us())}
         for outlet in self.outlets:
@@ -106,7 +106,8 @@ class UpdateArchive(ArchiveOperator):
         if earlier:
             raise Damaged(
                 f"there is no table at {archive.path}, but runs of this DAG were successful before (through {earlier})",
-                "mount or restore what is missing; to begin anew with an empty archive: tidewheel init",
+                "mount or restore what is missing; to begin anew with an empty archive: "
+                f"tidewheel init {archive.job.require_file().name}",
             )
         self.log.info("creating the archive at %s", archive.path)
         use_quick_compiler(os.environ, 0)

@@ -1,14 +1,14 @@
 """What should have happened by now and has not: pure, from the archive's state and the time.
 
 A vacuum period is the measure of patience: expiry is carried out by timer once it is that late, and is a worry when
-it is twice that late. A slot is missing if a later one was applied, or its time has been expired through, without it;
-slots so old that nothing of them could still be alive are not missed any more.
+it is twice that late. A slot is missing if its run was due (due.py) and did not bring it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidewheel.dags.due import Ranges
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.slots import gaps_of, iso
@@ -32,18 +32,19 @@ def overdue_expiry(state: TableState, now_us: int) -> int | None:
     return through if through > state.watermark else None
 
 
-def worries(state: TableState, now_us: int) -> list[Worry]:
-    """All that is overdue or missing."""
-    return [*_overdue(state, now_us), *_missing(state)]
+def worries(state: TableState, due: Ranges, now_us: int) -> list[Worry]:
+    """All that is overdue or missing; `due` are the slots that the schedule should have brought."""
+    return [*_overdue(state, now_us), *_missing(state, due)]
 
 
-def missing_slots(state: TableState) -> tuple[tuple[int, int], ...]:
-    """Closed ranges of slots that were passed by and could still bring something alive."""
-    if state.watermark is None:
-        return ()
-    oldest = state.watermark - state.definition.span + 1
-    gaps = gaps_of(state.ledger.applied, state.watermark)
-    return tuple((max(first, oldest), last) for first, last in gaps if last >= oldest)
+def missing_slots(state: TableState, due: Ranges) -> Ranges:
+    """Closed ranges of the due slots that were never applied."""
+    return tuple(gap for first, last in due for gap in _gaps(state.ledger.applied, first, last))
+
+
+def _gaps(applied: Ranges, first: int, last: int) -> Ranges:
+    within = [(max(a, first), min(b, last)) for a, b in applied if b >= first and a <= last]
+    return gaps_of([(first - 1, first - 1), *within], last)
 
 
 def _overdue(state: TableState, now_us: int) -> list[Worry]:
@@ -64,8 +65,8 @@ def _overdue(state: TableState, now_us: int) -> list[Worry]:
     ]
 
 
-def _missing(state: TableState) -> list[Worry]:
-    gaps = missing_slots(state)
+def _missing(state: TableState, due: Ranges) -> list[Worry]:
+    gaps = missing_slots(state, due)
     if not gaps:
         return []
     definition, axis = state.definition, state.definition.axis
@@ -75,8 +76,10 @@ def _missing(state: TableState) -> list[Worry]:
     return [
         Worry(
             f"{count} {'slot is' if count == 1 else 'slots are'} missing in archive {definition.name}: {shown}"
-            + (" and more" if len(gaps) > 5 else ""),
-            f"when their data is there: airflow dags trigger {definition.name}__backfill --conf "
+            + (" and more" if len(gaps) > 5 else "")
+            + ", though their runs were due",
+            "see what became of their runs; when their data is there: "
+            f"airflow dags trigger {definition.name}__backfill --conf "
             f'\'{{"start": "{start}", "end": "{end}", "missing_only": true}}\'',
         )
     ]

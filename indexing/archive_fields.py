@@ -231,7 +231,8 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "schedule", "cron", field_kinds.CRON,
-        "When a run starts; it applies the slots since the one before, so it must hold whole slots.",
+        "When a run starts; it applies the slots since the one before, so it must hold whole slots. `@never`: only by "
+        "hand.",
         "@hourly", default=_DERIVED, default_note="the first preset whose runs hold whole slots",
     ),
     Field(

@@ -19,6 +19,8 @@ _PRESETS = {
     "@weekly": (MICROS_PER_UNIT["w"], 3),  # 1970-01-04 was the first Sunday
     "@monthly": (MICROS_PER_UNIT["d"], 0),
 }
+# No runs: what is not brought by hand does not come.
+NEVER = "@never"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
@@ -29,13 +31,13 @@ _FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
     ("day of week", 0, 7, _DAYS),
 )
 _ITEM = re.compile(r"(?:\*|([0-9]{1,2}|[a-z]{3})(?:-([0-9]{1,2}|[a-z]{3}))?)(?:/([0-9]{1,2}))?")
-_REMEDY = f'use {", ".join(_PRESETS)} or five fields such as "*/5 * * * *"'
+_REMEDY = f'use {", ".join(_PRESETS)}, {NEVER} or five fields such as "*/5 * * * *"'
 
 
 def checked_cron(text: str) -> str:
     """The text itself, if it is a preset or five fields within their bounds."""
     if text.startswith("@"):
-        if text not in _PRESETS:
+        if text not in _PRESETS and text != NEVER:
             raise InvalidInput("unknown preset", _REMEDY)
         return text
     fields = text.split()

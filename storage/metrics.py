@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.slots import MICROS_PER_SECOND, gaps_of
+from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.state import TableState
 from tidewheel.storage.ledger_store import all_receipts, receipts_after, state_of
 from tidewheel.storage.location import Location
@@ -39,7 +39,7 @@ GAUGES = (
     Family("tidewheel_watermark_timestamp_seconds", "gauge", "Moment through which expiry was carried out."),
     Family("tidewheel_applied_timestamp_seconds", "gauge", "End of the newest slot that was applied."),
     Family("tidewheel_committed_timestamp_seconds", "gauge", "Moment of the newest commit."),
-    Family("tidewheel_missing_slots", "gauge", "Slots up to the watermark that were never applied."),
+    Family("tidewheel_missing_slots", "gauge", "Slots that should have been applied by now and were not."),
     Family("tidewheel_live_rows", "gauge", "Records that are alive at the watermark."),
     Family("tidewheel_stored_files", "gauge", "Data files of the newest version."),
     Family("tidewheel_stored_bytes", "gauge", "Bytes of these files."),
@@ -55,8 +55,11 @@ COUNTERS = (
 Samples = Mapping[tuple[str, str], float]  # by sample name and labels, without the archive's
 
 
-def write_metrics_file(folder: str | Path, snapshot: Snapshot) -> Path:
-    """Bring the archive's file up to the snapshot's version. Cost: the receipts since the file was written."""
+def write_metrics_file(folder: str | Path, snapshot: Snapshot, missing: int) -> Path:
+    """Bring the archive's file up to the snapshot's version. Cost: the receipts since the file was written.
+
+    How many slots are missing is for the schedule to say.
+    """
     name = snapshot.definition.name
     location = Location.of(folder)
     path = Path(location.uri) / f"tidewheel_{name}.prom"
@@ -69,7 +72,7 @@ def write_metrics_file(folder: str | Path, snapshot: Snapshot) -> Path:
         receipts = receipts_after(snapshot, through)
     counters = _added_up(known, (receipt for _, receipt in receipts))
     committed = max((receipt.committed_us for _, receipt in receipts), default=None)
-    gauges = _gauges(state_of(snapshot), committed, known)
+    gauges = _gauges(state_of(snapshot), missing, committed, known)
     location.write_bytes(str(path), metrics_text(name, {**gauges, **counters}).encode())
     return path
 
@@ -87,19 +90,17 @@ def metrics_text(archive: str, samples: Samples) -> str:
     return "\n".join([*lines, "# EOF", ""])
 
 
-def _gauges(state: TableState, committed_us: int | None, known: Samples) -> dict[tuple[str, str], float]:
+def _gauges(state: TableState, missing: int, committed_us: int | None, known: Samples) -> dict[tuple[str, str], float]:
     axis, watermark = state.definition.axis, state.watermark
     gauges: dict[str, float] = {
         _COUNTED_THROUGH: state.version,
         "tidewheel_live_rows": sum(cell.rows for cell in state.ledger.cells().values()),
         "tidewheel_stored_files": len(state.files),
         "tidewheel_stored_bytes": sum(file.bytes for file in state.files),
-        "tidewheel_missing_slots": 0,
+        "tidewheel_missing_slots": missing,
     }
     if watermark is not None:
         gauges["tidewheel_watermark_timestamp_seconds"] = axis.end_us(watermark) / MICROS_PER_SECOND
-        gaps = gaps_of(state.ledger.applied, watermark)
-        gauges["tidewheel_missing_slots"] = sum(last - first + 1 for first, last in gaps)
     if state.ledger.applied:
         newest = max(last for _, last in state.ledger.applied)
         gauges["tidewheel_applied_timestamp_seconds"] = axis.end_us(newest) / MICROS_PER_SECOND

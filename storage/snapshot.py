@@ -63,6 +63,11 @@ class Snapshot:
     def version(self) -> int:
         return int(self.table.version())
 
+    @property
+    def created_us(self) -> int:
+        """When the table was made."""
+        return int(self.table.metadata().created_time or 0) * 1000
+
     @cached_property
     def schema(self) -> Schema:
         return self.table.schema()

@@ -75,7 +75,7 @@ def test_every_receipt_is_counted_once(table: BuiltTable, tmp_path: Path) -> Non
     folder = tmp_path / "metrics"
     bring(table, 10, 100)
     bring(table, 11, 50)
-    path = write_metrics_file(folder, table.snapshot)
+    path = write_metrics_file(folder, table.snapshot, missing=2)
     assert path.name == "tidewheel_built.prom"
     first = parsed(path.read_text(encoding="utf-8"))
     assert value_of(first, "tidewheel_rows_total", fate="stored") == 150
@@ -85,23 +85,23 @@ def test_every_receipt_is_counted_once(table: BuiltTable, tmp_path: Path) -> Non
     assert value_of(first, "tidewheel_watermark_timestamp_seconds") == 12 * HOUR_US / 1e6
     assert value_of(first, "tidewheel_live_rows") == 150
     # Written again, nothing is counted twice; then only what is new.
-    write_metrics_file(folder, table.snapshot)
+    write_metrics_file(folder, table.snapshot, missing=2)
     assert parsed(path.read_text(encoding="utf-8")) == first
     bring(table, 14, 1)
-    write_metrics_file(folder, table.snapshot)
+    write_metrics_file(folder, table.snapshot, missing=2)
     later = parsed(path.read_text(encoding="utf-8"))
     assert value_of(later, "tidewheel_rows_total", fate="stored") == 151
     assert value_of(later, "tidewheel_missing_slots") == 2
     assert value_of(later, "tidewheel_version") == 3
     # A lost file is counted anew from the log.
     path.unlink()
-    write_metrics_file(folder, table.snapshot)
+    write_metrics_file(folder, table.snapshot, missing=2)
     assert parsed(path.read_text(encoding="utf-8")) == later
     assert [one.name for one in folder.iterdir()] == [path.name]
 
 
 def test_an_archive_without_batches_has_metrics_too(table: BuiltTable, tmp_path: Path) -> None:
-    samples = parsed(write_metrics_file(tmp_path, table.snapshot).read_text(encoding="utf-8"))
+    samples = parsed(write_metrics_file(tmp_path, table.snapshot, missing=0).read_text(encoding="utf-8"))
     assert value_of(samples, "tidewheel_version") == 0
     assert value_of(samples, "tidewheel_commits_total", operation="init") == 1
     assert not any(name == "tidewheel_watermark_timestamp_seconds" for name, _ in samples)

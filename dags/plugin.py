@@ -1,0 +1,16 @@
+"""What Airflow must know by name to read the DAGs of archives; found by the package's entry point."""
+
+from __future__ import annotations
+
+from airflow.plugins_manager import AirflowPlugin
+
+from tidewheel.dags.priority import ScheduleFirst
+from tidewheel.dags.timetable import ArchiveTimetable
+
+
+class TidewheelPlugin(AirflowPlugin):
+    """Wherever an Airflow of these DAGs runs, tidewheel is installed: api-server, scheduler, dag-processor, workers."""
+
+    name = "tidewheel"
+    timetables = [ArchiveTimetable]  # noqa: RUF012
+    priority_weight_strategies = [ScheduleFirst]  # noqa: RUF012
