@@ -42,6 +42,8 @@ class Ledger:
     records: Mapping[int, SlotRecord] = field(default_factory=dict)
     tombstones: tuple[Tombstone, ...] = ()
     batches: Batches = field(default_factory=dict)
+    # Of named parts the slots that they were applied for, however long ago.
+    applied_parts: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     horizon: int = 0  # slots back from the watermark through which somebody needs the batch map
 
     def cells(self) -> dict[tuple[int, int], Cell]:
@@ -64,6 +66,7 @@ class Ledger:
             "records": [record.to_json() for _, record in sorted(self.records.items())],
             "tombstones": [[list(t.columns), t.digest, t.slot_max] for t in self.tombstones],
             "batches": batches_to_json(self.batches),
+            "applied_parts": {part: [list(one) for one in ranges] for part, ranges in self.applied_parts.items()},
             "horizon": self.horizon,
         }
 
@@ -82,6 +85,10 @@ class Ledger:
             records={record.slot: record for record in records},
             tombstones=tuple(Tombstone(tuple(c), d, s) for c, d, s in values["tombstones"]),
             batches=batches,
+            applied_parts={
+                part: tuple((first, last) for first, last in ranges)
+                for part, ranges in values.get("applied_parts", {}).items()
+            },
             horizon=values.get("horizon", 0),
         )
 
@@ -120,6 +127,7 @@ def fold(ledger: Ledger, version: int, receipt: Receipt, span: int) -> Ledger:
         records=_alive(records, receipt.watermark),
         tombstones=_relevant((*ledger.tombstones, *receipt.tombstones), receipt.watermark, max(span, horizon)),
         batches=_batches_after(ledger, receipt, span, horizon),
+        applied_parts=_applied_parts(ledger, receipt),
         horizon=horizon,
     )
 
@@ -200,6 +208,14 @@ def _batches_after(ledger: Ledger, receipt: Receipt, span: int, horizon: int) ->
     oldest = {"": receipt.watermark - max(span, horizon)}
     part_oldest = receipt.watermark - horizon
     return {key: batch for key, batch in batches.items() if key[0] > oldest.get(key[1], part_oldest)}
+
+
+def _applied_parts(ledger: Ledger, receipt: Receipt) -> Mapping[str, tuple[tuple[int, int], ...]]:
+    applied = dict(ledger.applied_parts)
+    for part in sorted({one.part for one in receipt.slots if one.part}):
+        slots = ranges_of(one.slot for one in receipt.slots if one.part == part)
+        applied[part] = merged_ranges((*applied.get(part, ()), *slots))
+    return applied
 
 
 def _batch_of(one: SlotReceipt, attempt: str, before: Batch | None) -> Batch:

@@ -7,14 +7,18 @@ the standard library alone; the second is made by whoever has a parser of SQL an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 from tidewheel.indexing.toml_page import Fault
 
 LIVE = "live"
+PART_BYTES = 4
 
 
 class Counts(StrEnum):
@@ -50,10 +54,12 @@ class Terms:
     keep_us: int = 0
     erasure: Erasure = Erasure.DELETE
 
-    @property
-    def back_us(self) -> int:
-        """How far back from now a batch can matter: the window of the oldest answer that is still corrected."""
-        return (self.window_us or 0) + self.revise_us
+    def back_us(self, life_us: int) -> int:
+        """How far back from now a batch can matter: the window of the oldest answer that is still corrected.
+
+        A window without beginning reaches as far as the longest life.
+        """
+        return (life_us if self.window_us is None else self.window_us) + self.revise_us
 
     def to_json(self) -> dict[str, Any]:
         return {**self.__dict__, "counts": self.counts.value, "erasure": self.erasure.value}
@@ -135,9 +141,15 @@ class Query:
     terms: Terms
     technique: str = ""
 
+    @cached_property
+    def part(self) -> str:
+        """What its answers are stored under: its name, and a digest as a changed query is another one."""
+        text = json.dumps(self.to_json(), sort_keys=True)
+        return f"{self.name}@{blake2b(text.encode(), digest_size=PART_BYTES).hexdigest()}"
+
     def to_json(self) -> dict[str, Any]:
         return {
-            **self.__dict__,
+            **{one.name: getattr(self, one.name) for one in fields(self)},
             "calls": [one.to_json() for one in self.calls],
             "outputs": [one.to_json() for one in self.outputs],
             "groups": [one.to_json() for one in self.groups],

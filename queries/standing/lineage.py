@@ -1,0 +1,75 @@
+"""What a batch of partials was made of, in a few texts that ride in its receipt and in the ledger.
+
+source a1b2 0            the source's batch (attempt, erasure) that was folded
+covers all               every record of it was folded: exact for any report
+covers live 41           only what was alive after slot 41: exact for what counts the living, from its end on
+covers none the reason   nothing could be read
+fragment 17 9f..         a digest of the partial rows of each fragment
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidewheel.indexing.receipts import Batch
+
+DIGEST_BITS = 64
+DIGEST_MASK = (1 << DIGEST_BITS) - 1
+
+
+class Cover(StrEnum):
+    ALL = "all"
+    LIVE = "live"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a source's batch the partials hold; `since` is the slot after whose end LIVE is exact."""
+
+    cover: Cover
+    since: int = 0
+    why: str = ""
+
+    def to_text(self) -> str:
+        return f"covers {self.cover} {self.since if self.cover is Cover.LIVE else self.why}".rstrip()
+
+    @staticmethod
+    def from_text(text: str) -> Coverage:
+        _, cover, *rest = text.split(" ", 2)
+        if cover == Cover.LIVE:
+            return Coverage(Cover.LIVE, since=int(rest[0]))
+        return Coverage(Cover(cover), why=rest[0] if rest else "")
+
+    def is_exact(self, slot_before: int) -> bool:
+        """Whether a report at the end of that slot, which counts the living or all, is covered."""
+        return self.cover is Cover.ALL or (self.cover is Cover.LIVE and slot_before >= self.since)
+
+
+@dataclass(frozen=True)
+class PartialLineage:
+    """Where a batch of partials comes from, and a digest of each of its fragments."""
+
+    source: str
+    coverage: Coverage
+    fragments: Mapping[int, int] = field(default_factory=dict)
+
+    def to_texts(self) -> tuple[str, ...]:
+        listed = (f"fragment {number} {digest:016x}" for number, digest in sorted(self.fragments.items()))
+        return (f"source {self.source}", self.coverage.to_text(), *listed)
+
+    @staticmethod
+    def from_texts(texts: Iterable[str]) -> PartialLineage:
+        source, coverage, *rest = texts
+        fragments = {}
+        for text in rest:
+            _, number, digest = text.split(" ")
+            fragments[int(number)] = int(digest, 16)
+        return PartialLineage(source.removeprefix("source "), Coverage.from_text(coverage), fragments)
+
+
+def source_of(batch: Batch | None) -> str:
+    """How a lineage names the source's batch: replaced or reached by a forget, it is another one."""
+    return "none" if batch is None else f"{batch.attempt} {batch.erasure}"

@@ -1,0 +1,271 @@
+"""What a refresh has to do, by comparison alone: of batches with lineages, of lineages with answers.
+
+1. Partials of a (slot, tree) are stale if the source's batch is not the one that they were made of.
+2. An answer is stale if what its window holds is not what it was made of. Both are digests: fragments and covered slots
+   are added up along time once, and the digest of a window is the difference of two of these sums.
+3. A missing answer is given whenever something of its window is covered, a given one corrected while it is young.
+
+Nothing is remembered of what a refresh before wanted to do: killed anywhere, the next one finds what is missing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from tidewheel.indexing.ledger import Ledger
+from tidewheel.indexing.receipts import BatchKey
+from tidewheel.indexing.slots import TimeAxis
+from tidewheel.queries.standing.lineage import DIGEST_MASK, Cover, PartialLineage, source_of
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.tree import Assignment, Tree, window_of
+
+UNDONE = "undone"
+_ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+
+
+@dataclass(frozen=True)
+class StalePartials:
+    """A batch of partials that must be made again, and why."""
+
+    slot: int
+    tree: str
+    why: str
+
+    @property
+    def key(self) -> BatchKey:
+        return (self.slot, self.tree)
+
+
+@dataclass(frozen=True)
+class DueReport:
+    """One answer of a query: its time, the share of its slots that are covered, and what is missing."""
+
+    at_us: int
+    complete: float
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class DueAnswers:
+    """The answers of a query in one slot, which are given together."""
+
+    slot: int
+    part: str
+    reports: tuple[DueReport, ...]
+    digest: str
+    revision: int
+    why: str
+
+    @property
+    def key(self) -> BatchKey:
+        return (self.slot, self.part)
+
+
+def slot_of_report(axis: TimeAxis, at_us: int) -> int:
+    """The slot whose end a report is, or in which it lies: an answer never lies in an unfinished slot."""
+    return axis.slot_of(at_us - 1)
+
+
+def stale_partials(
+    axis: TimeAxis, now_us: int, source: Ledger, partials: Ledger, trees: Iterable[Tree]
+) -> list[StalePartials]:
+    """Which batches of partials are not those of the source's batches, slot by slot, newest last."""
+    found = []
+    for tree in trees:
+        # A record's time may lie ahead of its slot, so an older slot may reach into the oldest window.
+        first = axis.slot_of(now_us - tree.horizon_us - tree.ahead_us)
+        slots = {slot for slot, part in source.batches if not part and slot >= first}
+        slots |= {slot for slot, part in partials.batches if part == tree.name and slot >= first}
+        for slot in sorted(slots):
+            why = _why_stale(slot, tree, source, partials)
+            if why:
+                found.append(StalePartials(slot, tree.name, why))
+    return sorted(found, key=lambda one: one.key)
+
+
+def _why_stale(slot: int, tree: Tree, source: Ledger, partials: Ledger) -> str:
+    now, known = source.batches.get((slot, "")), partials.batches.get((slot, tree.name))
+    if known is None:
+        return "" if now is None else "no partials yet"
+    made_of = PartialLineage.from_texts(known.lineage[:2]).source
+    if made_of == source_of(now):
+        return ""
+    if now is None:
+        return "the slot was undone"
+    return "forgotten" if made_of.split(" ")[0] == now.attempt else "another batch"
+
+
+@dataclass(frozen=True)
+class Reflection:
+    """What the partials of one tree hold along time, as sums from which each window's share is a difference."""
+
+    axis: TimeAxis
+    tree: Tree
+    lineages: Mapping[int, PartialLineage]  # by slot
+
+    @cached_property
+    def _fragments(self) -> tuple[list[int], list[int]]:
+        sums: dict[int, int] = {}
+        for lineage in self.lineages.values():
+            for number, digest in lineage.fragments.items():
+                sums[number] = (sums.get(number, 0) + digest) & DIGEST_MASK
+        numbers = sorted(sums)
+        return numbers, [0, *accumulate(sums[number] for number in numbers)]
+
+    @cached_property
+    def _slots(self) -> tuple[list[int], list[int], list[int]]:
+        slots = sorted(slot for slot, one in self.lineages.items() if one.coverage.cover is not Cover.NONE)
+        marks = (hash_of(slot, self.lineages[slot].coverage.to_text()) for slot in slots)
+        # Where only the living were folded, a slot counts from a report on.
+        return slots, [0, *accumulate(marks)], [0, *accumulate(self._is_partly(slot) for slot in slots)]
+
+    def _is_partly(self, slot: int) -> int:
+        return int(self.lineages[slot].coverage.cover is Cover.LIVE)
+
+    @property
+    def slot_min(self) -> int | None:
+        slots = self._slots[0]
+        return slots[0] if slots else None
+
+    def digest(self, first: int | None, end: int, slot_first: int | None, slot_last: int) -> int:
+        """Of fragments [first, end) and slots [slot_first, slot_last]; None is the beginning."""
+        numbers, sums = self._fragments
+        content = sums[bisect_left(numbers, end)] - (0 if first is None else sums[bisect_left(numbers, first)])
+        slots, marks, _ = self._slots
+        low = 0 if slot_first is None else bisect_left(slots, slot_first)
+        covered = marks[bisect_left(slots, slot_last + 1)] - marks[low]
+        return (content * _ODD[0] + covered * _ODD[1]) & DIGEST_MASK
+
+    def covered(self, slot_first: int, slot_last: int, slot_before: int) -> int:
+        """How many of the slots [slot_first, slot_last] a report at the end of `slot_before` can rely on."""
+        slots, _, partly = self._slots
+        low, high = bisect_left(slots, slot_first), bisect_left(slots, slot_last + 1)
+        if partly[high] == partly[low]:
+            return high - low
+        return sum(self.lineages[slot].coverage.is_exact(slot_before) for slot in slots[low:high])
+
+
+def hash_of(slot: int, text: str) -> int:
+    """A digest of a slot's coverage: the same in every process, unlike Python's own."""
+    mixed = slot & DIGEST_MASK
+    for byte in text.encode():
+        mixed = (mixed ^ byte) * 0x100000001B3 & DIGEST_MASK
+    return mixed
+
+
+def reflections(axis: TimeAxis, partials: Ledger, assignment: Assignment) -> dict[str, Reflection]:
+    """By tree, what its partials hold."""
+    lineages: dict[str, dict[int, PartialLineage]] = {tree.name: {} for tree in assignment.trees}
+    for (slot, part), batch in partials.batches.items():
+        if part in lineages:
+            lineages[part][slot] = PartialLineage.from_texts(batch.lineage)
+    return {tree.name: Reflection(axis, tree, lineages[tree.name]) for tree in assignment.trees}
+
+
+@dataclass(frozen=True)
+class AnswerState:
+    """What answers are compared with: the source's applied slots and the answers' ledger."""
+
+    axis: TimeAxis
+    now_us: int
+    span: int
+    source: Ledger
+    answers: Ledger
+
+    @property
+    def slot_last(self) -> int | None:
+        return max((last for _, last in self.source.applied), default=None)
+
+
+def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Iterator[DueAnswers]:
+    """The answers of a query that are missing or stale, oldest first; of undone slots, none."""
+    slot_min, slot_last = reflection.slot_min, state.slot_last
+    yield from _undone(state, query)
+    if slot_min is None or slot_last is None:
+        return
+    axis, window = state.axis, window_of(query)
+    young_us = state.now_us - query.terms.revise_us
+    given = _Given(state.answers.applied_parts.get(query.part, ()))
+    through_us = axis.end_us(slot_last)
+    for slot, reports in _by_slot(axis, window.reports_between(axis.start_us(slot_min), through_us)):
+        known = given.has(slot)
+        if (known and reports[-1] < young_us) or reports[-1] + query.terms.keep_us <= state.now_us:
+            continue
+        due = [_report(state, query, reflection, at_us) for at_us in reports]
+        digest = _digest(state, query, reflection, reports)
+        batch = state.answers.batches.get((slot, query.part))
+        if batch is not None and batch.lineage[:1] == (digest,):
+            continue
+        if batch is None and (known or not any(one.complete for one in due)):
+            continue
+        revision = 0 if batch is None else batch.revision + 1
+        why = "missing" if batch is None else "its window holds something else now"
+        yield DueAnswers(slot, query.part, tuple(due), digest, revision, why)
+
+
+def _undone(state: AnswerState, query: Query) -> Iterator[DueAnswers]:
+    last = state.slot_last
+    for (slot, part), batch in sorted(state.answers.batches.items()):
+        beyond = part == query.part and (last is None or slot > last)
+        if beyond and batch.lineage[:1] != (UNDONE,):
+            yield DueAnswers(slot, query.part, (), UNDONE, batch.revision + 1, "the slot was undone")
+
+
+class _Given:
+    """Ranges of slots, asked in ascending order."""
+
+    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self._ranges = sorted(ranges)
+        self._starts = [first for first, _ in self._ranges]
+
+    def has(self, slot: int) -> bool:
+        at = bisect_left(self._starts, slot + 1) - 1
+        return at >= 0 and slot <= self._ranges[at][1]
+
+
+def _by_slot(axis: TimeAxis, reports: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
+    slot: int | None = None
+    together: list[int] = []
+    for at_us in reports:
+        here = slot_of_report(axis, at_us)
+        if here != slot and together:
+            assert slot is not None
+            yield slot, together
+            together = []
+        slot = here
+        together.append(at_us)
+    if slot is not None and together:
+        yield slot, together
+
+
+def _slots_of(state: AnswerState, query: Query, at_us: int) -> tuple[int, int]:
+    """The slots on which an answer depends."""
+    last = slot_of_report(state.axis, at_us + query.terms.late_us)
+    if query.terms.window_us is None:
+        return slot_of_report(state.axis, at_us) - state.span + 1, last
+    return state.axis.slot_of(at_us - query.terms.window_us), last
+
+
+def _report(state: AnswerState, query: Query, reflection: Reflection, at_us: int) -> DueReport:
+    first, last = _slots_of(state, query, at_us)
+    there = reflection.covered(first, last, slot_of_report(state.axis, at_us))
+    wanted = last - first + 1
+    if there == wanted:
+        return DueReport(at_us, 1.0)
+    return DueReport(at_us, there / wanted, f"{wanted - there} of {wanted} slots are not covered")
+
+
+def _digest(state: AnswerState, query: Query, reflection: Reflection, reports: Iterable[int]) -> str:
+    """Of all that the answers of these times are made of, and of the query itself."""
+    slices, total = reflection.tree.slices, 0
+    for at_us in reports:
+        first, last = _slots_of(state, query, at_us)
+        window_us = query.terms.window_us
+        begin = None if window_us is None else slices.number_of(at_us - window_us)
+        whole = reflection.digest(begin, slices.number_of(at_us), None if window_us is None else first, last)
+        total = (total * _ODD[1] + whole) & DIGEST_MASK
+    return f"{total:016x}"

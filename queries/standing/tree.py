@@ -1,0 +1,152 @@
+"""A tree: which partial aggregates are kept together, for which queries.
+
+A row of partials is one (insertion slot, fragment, signature, group) and, where only the living count, one expiration
+slot. It holds an accumulator for each *fold* of the tree: an operation over arguments, kept once however many queries
+use it. A tree is never changed: its name is made of its content, so what is stored under a name always means the
+same, and a query that needs more gets another tree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from tidewheel.queries.shared_plan import SharedPlan, build_shared_plan
+from tidewheel.queries.signatures import EVERY_ROW, Signatures, split_predicates
+from tidewheel.queries.standing.query import Call, Counts, Named, Query
+from tidewheel.queries.windows import Window
+
+NAME_BYTES = 6
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What partial rows are kept by, and what they hold."""
+
+    groups: tuple[Named, ...]
+    time: str
+    counts: Counts
+    windows: tuple[Window, ...]
+    predicates: tuple[str, ...]
+    calls: tuple[Call, ...]
+    ahead_us: int
+    horizon_us: int
+
+    @cached_property
+    def name(self) -> str:
+        text = json.dumps(self.to_json(), sort_keys=True)
+        return blake2b(text.encode(), digest_size=NAME_BYTES).hexdigest()
+
+    @cached_property
+    def slices(self) -> SharedPlan:
+        return build_shared_plan(self.windows)
+
+    @cached_property
+    def signatures(self) -> Signatures:
+        return Signatures(self.predicates)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "groups": [one.to_json() for one in self.groups],
+            "time": self.time,
+            "counts": self.counts.value,
+            "windows": [[one.length, one.slide, one.offset] for one in self.windows],
+            "predicates": list(self.predicates),
+            "calls": [one.to_json() for one in self.calls],
+            "ahead_us": self.ahead_us,
+            "horizon_us": self.horizon_us,
+        }
+
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> Tree:
+        return Tree(
+            groups=tuple(Named.from_json(one) for one in values["groups"]),
+            time=values["time"],
+            counts=Counts(values["counts"]),
+            windows=tuple(Window(*one) for one in values["windows"]),
+            predicates=tuple(values["predicates"]),
+            calls=tuple(Call.from_json(one) for one in values["calls"]),
+            ahead_us=values["ahead_us"],
+            horizon_us=values["horizon_us"],
+        )
+
+    def serves(self, query: Query, life_us: int) -> bool:
+        """Whether the query's answers follow from these partials as they are."""
+        terms = query.terms
+        return (
+            self.time == terms.time
+            and self.counts is terms.counts
+            and self.ahead_us == terms.ahead_us
+            and self.horizon_us >= terms.back_us(life_us)
+            and {one.sql for one in query.groups} <= {one.sql for one in self.groups}
+            and set(query.calls) <= set(self.calls)
+            and query.where in self.predicates
+            and window_of(query) in self.windows
+        )
+
+
+def window_of(query: Query) -> Window:
+    """The query's window as slicing sees it: of a window without beginning only the reports cut."""
+    terms = query.terms
+    return Window(terms.window_us or terms.slide_us, terms.slide_us, terms.offset_us)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Which tree serves each query."""
+
+    trees: tuple[Tree, ...]
+    tree_of: Mapping[str, str]  # query's name -> tree's name
+
+    def tree(self, query: str) -> Tree:
+        name = self.tree_of[query]
+        return next(tree for tree in self.trees if tree.name == name)
+
+
+def assigned(queries: Iterable[Query], life_us: int, kept: Iterable[Tree] = ()) -> Assignment:
+    """Trees for queries: one that is kept where it serves, else one per group-by, time and kind of counting.
+
+    `life_us` is the longest life of a record. Queries of one group-by share fragments and accumulators; other group-bys
+    are kept apart, as partials by the union of two group-bys can be as many as the records. Trees that serve nobody
+    are left out.
+    """
+    old = tuple(kept)
+    tree_of: dict[str, Tree] = {}
+    fresh: dict[tuple[Any, ...], list[Query]] = {}
+    for query in queries:
+        serving = next((tree for tree in old if tree.serves(query, life_us)), None)
+        if serving is not None:
+            tree_of[query.name] = serving
+        else:
+            fresh.setdefault(_kind(query), []).append(query)
+    for alike in fresh.values():
+        for tree in _trees(alike, life_us):
+            tree_of.update({query.name: tree for query in alike if query.where in tree.predicates})
+    trees = tuple(dict.fromkeys(tree_of.values()))
+    return Assignment(trees, {name: tree.name for name, tree in tree_of.items()})
+
+
+def _kind(query: Query) -> tuple[Any, ...]:
+    terms = query.terms
+    return (frozenset(one.sql for one in query.groups), terms.time, terms.counts, terms.ahead_us)
+
+
+def _trees(queries: list[Query], life_us: int) -> Iterable[Tree]:
+    """Trees of queries with the same group-by; several if their predicates are many."""
+    for signatures in split_predicates(query.where or EVERY_ROW for query in queries):
+        mine = [query for query in queries if query.where in signatures.predicates]
+        first = mine[0]
+        yield Tree(
+            groups=tuple(sorted(first.groups, key=lambda one: one.sql)),
+            time=first.terms.time,
+            counts=first.terms.counts,
+            windows=tuple(sorted({window_of(query) for query in mine})),
+            predicates=signatures.predicates,
+            calls=tuple(sorted({call for query in mine for call in query.calls}, key=lambda call: str(call.to_json()))),
+            ahead_us=first.terms.ahead_us,
+            horizon_us=max(query.terms.back_us(life_us) for query in mine),
+        )
