@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("indexing", "queries", "storage", "commits", "jobs", "sql", "dags")
+ROOMS = ("indexing", "queries", "storage", "commits", "local", "jobs", "sql", "dags")
 # Folders of a room with a row of their own; the room itself may not import them.
 INNER_ROOMS = ("queries/kernels",)
 # Not importable, but they import: scanned for the way they name the rooms.
@@ -47,6 +47,13 @@ RULES = {
     ),
     "storage": Rule(_names("tidewheel.storage tidewheel.indexing arro3 deltalake pyarrow")),
     "commits": Rule(_names("tidewheel.commits tidewheel.indexing tidewheel.storage deltalake pyarrow")),
+    # The same work as in jobs, in this process.
+    "local": Rule(
+        _names(
+            "tidewheel.local tidewheel.commits tidewheel.indexing tidewheel.queries tidewheel.sql tidewheel.storage"
+            " deltalake duckdb numpy pyarrow"
+        )
+    ),
     "jobs": Rule(
         _names(
             "tidewheel.jobs tidewheel.commits tidewheel.indexing tidewheel.storage pyspark py4j delta deltalake pyarrow"

@@ -35,6 +35,7 @@ class Tree:
     calls: tuple[Call, ...]
     ahead_us: int
     horizon_us: int
+    endless: bool = False  # windows without beginning: of everything alive
 
     @cached_property
     def name(self) -> str:
@@ -59,6 +60,7 @@ class Tree:
             "calls": [one.to_json() for one in self.calls],
             "ahead_us": self.ahead_us,
             "horizon_us": self.horizon_us,
+            "endless": self.endless,
         }
 
     @staticmethod
@@ -72,6 +74,7 @@ class Tree:
             calls=tuple(Call.from_json(one) for one in values["calls"]),
             ahead_us=values["ahead_us"],
             horizon_us=values["horizon_us"],
+            endless=values["endless"],
         )
 
     def serves(self, query: Query, life_us: int) -> bool:
@@ -81,6 +84,7 @@ class Tree:
             self.time == terms.time
             and self.counts is terms.counts
             and self.ahead_us == terms.ahead_us
+            and self.endless == (terms.window_us is None)
             and self.horizon_us >= terms.back_us(life_us)
             and {one.sql for one in query.groups} <= {one.sql for one in self.groups}
             and set(query.calls) <= set(self.calls)
@@ -132,7 +136,9 @@ def assigned(queries: Iterable[Query], life_us: int, kept: Iterable[Tree] = ()) 
 
 def _kind(query: Query) -> tuple[Any, ...]:
     terms = query.terms
-    return (frozenset(one.sql for one in query.groups), terms.time, terms.counts, terms.ahead_us)
+    groups = frozenset(one.sql for one in query.groups)
+    # Of windows without beginning, all that is older than anybody asks for can be one fragment.
+    return (groups, terms.time, terms.counts, terms.ahead_us, terms.window_us is None)
 
 
 def _trees(queries: list[Query], life_us: int) -> Iterable[Tree]:
@@ -149,4 +155,5 @@ def _trees(queries: list[Query], life_us: int) -> Iterable[Tree]:
             calls=tuple(sorted({call for query in mine for call in query.calls}, key=lambda call: str(call.to_json()))),
             ahead_us=first.terms.ahead_us,
             horizon_us=max(query.terms.back_us(life_us) for query in mine),
+            endless=first.terms.window_us is None,
         )

@@ -1,0 +1,1 @@
+"""Work done in this process, by DuckDB and Arrow: no Spark, no Java."""
