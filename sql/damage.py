@@ -1,4 +1,7 @@
-"""What lies behind a failed read: a file that is gone, cut short or unreadable, named; or a query that is wrong."""
+"""What lies behind a failed read: a file that is gone, cut short or unreadable, named; or a query that is wrong.
+
+Files are looked into by `file_faults.py`, which is loaded when a read has failed.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,11 @@ import os
 from collections.abc import Iterable, Sequence
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
-from pyarrow import fs
 
 from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.machine import machine_fault
-from tidewheel.storage.snapshot import Snapshot, open_snapshot
+from tidewheel.storage.snapshot import Snapshot
 
 # How DuckDB begins what it says of a page that it cannot decode; it does not name the file.
 _OF_FILES = ("Invalid Error: ", "IO Error: ")
@@ -32,11 +32,13 @@ Opened = tuple[Snapshot, Sequence[FileFact]]
 
 def explained(error: Exception, opened: Sequence[Opened], *, question: str = "") -> TidewheelError:
     """The error to raise for one that DuckDB or pyarrow raised. Cost: a look at each file that was to be read."""
+    from tidewheel.sql.file_faults import faulty_file, undecodable_file
+
     named = ", ".join(f"version {one.version} of archive {one.definition.name}" for one, _ in opened)
     refused = machine_fault(str(error), f"while reading {named}")
-    found = refused or _first(_faulty_file(*one) for one in opened)
+    found = refused or _first(faulty_file(*one) for one in opened)
     if found is None and str(error).startswith(_OF_FILES):
-        found = _first(_undecodable_file(*one) for one in opened)
+        found = _first(undecodable_file(*one) for one in opened)
     if found is not None:
         return found
     if question and isinstance(error, duckdb.Error) and not isinstance(error, duckdb.IOException):
@@ -60,63 +62,16 @@ def refuse_replaced(snapshot: Snapshot, files: Sequence[FileFact]) -> None:
             size = os.stat(snapshot.location.child(file.path)).st_size
         except OSError:
             continue  # the read itself says what is wrong
-        if size != file.bytes and (found := _faulty_file(snapshot, [file])):
-            raise found
+        if size != file.bytes:
+            _raise_fault(snapshot, file)
 
 
 def _first(found: Iterable[TidewheelError | None]) -> TidewheelError | None:
     return next((one for one in found if one is not None), None)
 
 
-def _faulty_file(snapshot: Snapshot, files: Sequence[FileFact]) -> TidewheelError | None:
-    location = snapshot.location
-    infos = location.filesystem.get_file_info([location.child(one.path) for one in files])
-    for file, info in zip(files, infos, strict=True):
-        named = f"the file {info.path} of archive {snapshot.definition.name}, version {snapshot.version},"
-        if info.type is not fs.FileType.File:
-            return _gone(snapshot, file, f"{named} is gone, but the log says it is there")
-        if info.size != file.bytes:
-            said = f"{named} has {info.size} bytes, the log says {file.bytes}"
-            return Damaged(said, _audit(snapshot), path=file.path)
-    for file, info in zip(files, infos, strict=True):
-        fault = _footer_fault(location.filesystem, info.path)
-        if fault:
-            return Damaged(f"the file {info.path} cannot be read: {fault}", _audit(snapshot), path=file.path)
-    return None
+def _raise_fault(snapshot: Snapshot, file: FileFact) -> None:
+    from tidewheel.sql.file_faults import faulty_file
 
-
-def _gone(snapshot: Snapshot, file: FileFact, said: str) -> FileGone | VersionGone:
-    newest = open_snapshot(snapshot.location)
-    if newest.version <= snapshot.version or file.path in {fact.path for fact in newest.files}:
-        return FileGone(said, _audit(snapshot), path=file.path)
-    return VersionGone(
-        f"version {snapshot.version} of archive {snapshot.definition.name} cannot be read any more: its "
-        "files have outlived the grace period and were vacuumed",
-        "read a later version, or give a longer [retention] grace next time",
-    )
-
-
-def _undecodable_file(snapshot: Snapshot, files: Sequence[FileFact]) -> Damaged | None:
-    """The first file with a page that cannot be decoded. Cost: reading the files, a row group at a time."""
-    location = snapshot.location
-    for file in files:
-        path = location.child(file.path)
-        try:
-            with location.filesystem.open_input_file(path) as source, pq.ParquetFile(source) as parquet:
-                for group in range(parquet.num_row_groups):
-                    parquet.read_row_group(group, use_threads=False)
-        except (OSError, pa.ArrowException) as error:
-            return Damaged(f"the file {path} cannot be read: {error}", _audit(snapshot), path=file.path)
-    return None
-
-
-def _audit(snapshot: Snapshot) -> str:
-    return f"find all that is damaged: tidewheel audit {snapshot.location.uri}"
-
-
-def _footer_fault(filesystem: fs.FileSystem, path: str) -> str:
-    try:
-        pq.read_metadata(path, filesystem=filesystem)
-    except (OSError, pa.ArrowException) as error:
-        return str(error)
-    return ""
+    if found := faulty_file(snapshot, [file]):
+        raise found

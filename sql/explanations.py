@@ -84,6 +84,8 @@ def _access_json(access: Access) -> dict[str, Any]:
 
 def explain(session: Session, question: Question, columns: Sequence[str] | None) -> Explanation:
     """Run the question's statement under DuckDB's profiler."""
+    for version in session.pinned.values():
+        version.asked_again()
     statement = question.statement(session, columns)
     explaining = f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.sql}"
     parameters = statement.parameters or None

@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from xxhash import xxh64_intdigest
 
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.location import Location
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 # Beyond this all are forgotten: a guard, as probes of an archive of 100 GB may come to know so many.
 KEPT_BYTES_MAX = 256 * 1024 * 1024
@@ -75,7 +77,12 @@ class FileFilter:
 
 
 class KeyFilters:
-    """The filters of one archive's files, for its first key column. Threads may share them."""
+    """The filters of one archive's files, for its first key column. Threads may share them.
+
+    They are `wanted` once somebody asks again: a single probe gains nothing, as DuckDB looks at the same filters.
+    """
+
+    wanted = False
 
     def __init__(self, location: Location, column: str) -> None:
         self._location, self._column = location, column
@@ -105,6 +112,8 @@ class KeyFilters:
 
     def _loaded(self, file: FileFact) -> FileFilter | None:
         """A file's filters. Cost: its footer, and one read, as they lie side by side."""
+        import pyarrow as pa
+
         path = self._location.child(file.path)
         try:
             with self._location.filesystem.open_input_file(path) as source:
@@ -153,6 +162,8 @@ def _hashed(value: Any, physical_type: str) -> tuple[Stored, Hashed] | None:
 
 def _file_filter(source: pa.NativeFile, column: str) -> FileFilter | None:
     """The filters behind a footer; None if the file has none."""
+    import pyarrow.parquet as pq
+
     metadata = pq.read_metadata(source)
     names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
     if column not in names:

@@ -79,10 +79,21 @@ class PinnedVersion:
     def access(self, condition: KeyCondition, as_of_us: int) -> Access:
         """The files that a read opens. On object stores, asking for filters takes as many requests as it saves."""
         access = choose(self.files, self.number, condition, as_of_us)
-        if self.filters is None or not isinstance(condition, KeyEquals) or not self.snapshot.location.is_local:
+        filters = self.filters
+        if (
+            filters is None
+            or not filters.wanted
+            or not isinstance(condition, KeyEquals)
+            or not self.snapshot.location.is_local
+        ):
             return access
-        read, without_key = self.filters.admitted(access.read, condition.values[0])
+        read, without_key = filters.admitted(access.read, condition.values[0])
         return replace(access, read=tuple(read), without_key=tuple(without_key))
+
+    def asked_again(self) -> None:
+        """From now on it is worth knowing each file's filters."""
+        if self.filters is not None:
+            self.filters.wanted = True
 
     def access_to(self, files: Iterable[FileFact]) -> Access:
         """Whole files, whatever has expired in them."""

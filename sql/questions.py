@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+from arro3.core import Table
+from deltalake import Field
+from deltalake.schema import PrimitiveType
 
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.sql.access import Access
-from tidewheel.sql.column_types import typed_key
 from tidewheel.sql.guard import checked_filter, checked_query
 from tidewheel.sql.key_conditions import KeyBetween, KeyCondition, KeyEquals
 from tidewheel.sql.pinned_version import PinnedVersion, moment_sql
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from tidewheel.sql.session import Session
 
 BATCH_ROWS = 64 * 1024
+_TEXT = PrimitiveType("string")
+_FROM_STREAM = "C Data interface error: "
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +95,7 @@ class KeyQuestion(Question):
         version = session.only
         with session.bench.lock:
             statement = self.statement(session, columns)
+            version.asked_again()
             try:
                 return _run(statement)
             except duckdb.Error as error:
@@ -166,7 +171,14 @@ class Query(Question):
 
 def _run(statement: Statement) -> Result:
     relation = statement.connection.sql(statement.sql, params=statement.parameters)
-    return Result(relation.to_arrow_table(), statement.reads)
+    try:
+        return Result(Table.from_arrow(relation), statement.reads)
+    except Exception as error:
+        # What DuckDB says while rows come over this way has lost its type.
+        said = str(error)
+        if not said.startswith(_FROM_STREAM):
+            raise
+        raise duckdb.Error(said.removeprefix(_FROM_STREAM)) from error
 
 
 def _typed(key: Any, version: PinnedVersion) -> tuple[Any, ...]:
@@ -178,6 +190,15 @@ def _typed(key: Any, version: PinnedVersion) -> tuple[Any, ...]:
             f"the key {key!r} has {len(values)} values, the archive's key has {len(names)}: {', '.join(names)}",
             "give a value for each, or for the first ones",
         )
-    return tuple(
-        typed_key(value, name, version.shape.arrow.field(name).type) for value, name in zip(values, names, strict=False)
-    )
+    fields = {one.name: one for one in version.shape.fields}
+    return tuple(_typed_value(value, fields[name]) for value, name in zip(values, names, strict=False))
+
+
+def _typed_value(value: Any, column: Field) -> Any:
+    """ASCII for a column of text, the most frequent key, is taken as it is: the conversions take long to load."""
+    if isinstance(value, str) and value.isascii() and column.type == _TEXT:
+        return value
+    from tidewheel.sql.column_types import arrow_schema
+    from tidewheel.sql.key_types import typed_key
+
+    return typed_key(value, column.name, arrow_schema([column]).field(0).type)

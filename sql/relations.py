@@ -1,20 +1,18 @@
 """The files of a version as something SQL can select from, and the columns they have together.
 
 Local files are read by DuckDB itself. DuckDB reaches object stores only through an extension that is not on PyPI,
-so there pyarrow reads, and DuckDB pushes columns and filters down to it.
+so there pyarrow reads (`remote_files.py`), and DuckDB pushes columns and filters down to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import duckdb
-import pyarrow as pa
-import pyarrow.dataset as ds
 from deltalake import Field
 
 from tidewheel.indexing.definition import PARTITION_COLUMNS, STORED_COLUMNS
@@ -25,6 +23,9 @@ from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_list
 from tidewheel.sql.templates import render
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # What `live` shows beside people's own columns. The row hash is for audits; it can be asked for by name.
 LIVE_EXTRA = ("ins_slot", "exp_slot", "valid_until")
@@ -127,41 +128,13 @@ class LocalFiles:
         return Sql(f"read_parquet({paths}, hive_partitioning = false, union_by_name = true)")
 
 
-@dataclass(frozen=True, eq=False)
-class RemoteFiles:
-    """pyarrow reads the files; its fragments keep their footers for the next read."""
-
-    location: Location
-    schema: pa.Schema
-    _fragments: dict[str, ds.ParquetFileFragment] = field(default_factory=dict)
-
-    REGISTERED = "tidewheel_files"
-
-    def paths(self, files: Iterable[FileFact]) -> list[str]:
-        return []
-
-    def uniform(self, connection: duckdb.DuckDBPyConnection, files: Sequence[FileFact]) -> Sql:
-        fragments = [self._fragment(one) for one in files]
-        dataset = ds.FileSystemDataset(fragments, self.schema, _PARQUET, self.location.filesystem)
-        connection.register(self.REGISTERED, dataset)
-        return quote_identifier(self.REGISTERED)
-
-    by_name = uniform  # pyarrow fills a missing column with NULL
-
-    def _fragment(self, file: FileFact) -> ds.ParquetFileFragment:
-        if file.path not in self._fragments:
-            path = self.location.child(file.path)
-            # The size saves a request, and a file of another size has no footer where it should be.
-            self._fragments[file.path] = _PARQUET.make_fragment(path, self.location.filesystem, file_size=file.bytes)
-        return self._fragments[file.path]
-
-
-_PARQUET = ds.ParquetFileFormat()
-
-
 def files_at(location: Location, shape: Shape) -> Files:
     """How the files of a location are read."""
-    return LocalFiles(location) if location.is_local else RemoteFiles(location, shape.arrow)
+    if location.is_local:
+        return LocalFiles(location)
+    from tidewheel.sql.remote_files import RemoteFiles
+
+    return RemoteFiles(location, shape.arrow)
 
 
 def _cast(value: Sql, column: Field) -> Sql:

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
+from arro3.core import RecordBatch, Table
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.access import Access
 from tidewheel.storage.python_values import python_values
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 class Result:
     """Rows as Arrow: whole, or batch by batch while they are read.
 
-    A whole result may be asked for its rows as often as wanted; a stream only once.
+    A whole result may be asked for its rows as often as wanted; a stream only once. What is whole is kept by arro3,
+    so that the rows of a probe need no pyarrow; `schema`, `batches` and `arrow` are pyarrow's.
     """
 
     def __init__(
         self,
-        rows: pa.Table | pa.RecordBatchReader,
+        rows: Table | pa.RecordBatchReader,
         reads: Mapping[str, Access],
         translate: Callable[[Exception], Exception] = lambda error: error,
         owner: object = None,
     ) -> None:
         self.reads = dict(reads)
-        self.schema: pa.Schema = rows.schema
         self._rows = rows
         self._translate = translate
         self._owner = owner  # the connection a stream reads from must outlive it
@@ -54,13 +58,70 @@ class Result:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(self.schema.names)
+        return tuple(self._rows.schema.names)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        return pa.schema(self._rows.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in batches, in the files' order. Memory: one batch."""
-        if isinstance(self._rows, pa.Table):
-            yield from self._rows.to_batches()
+        if isinstance(self._rows, Table):
+            yield from self.arrow().to_batches()
+        else:
+            yield from self._stream()
+
+    def arrow(self) -> pa.Table:
+        """All rows as one Arrow table."""
+        import pyarrow as pa
+
+        return pa.table(self._whole())
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows as Python values; moments have the time zone UTC."""
+        return _tuples(self._whole())
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """All rows as dictionaries by column."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        if isinstance(self._rows, Table):
+            yield from self.rows()
             return
+        for batch in self._stream():
+            yield from _tuples(RecordBatch.from_arrow(batch))
+
+    def limited(self, rows_max: int) -> Result:
+        """The same answer, ended after so many rows."""
+        if isinstance(self._rows, Table):
+            return Result(self._rows.slice(0, min(rows_max, self._rows.num_rows)), self.reads)
+        import pyarrow as pa
+
+        return Result(pa.RecordBatchReader.from_batches(self.schema, self._first(rows_max)), self.reads)
+
+    def _first(self, rows_max: int) -> Iterator[pa.RecordBatch]:
+        left = rows_max
+        for batch in self._stream():
+            if left <= 0:
+                return
+            yield batch.slice(0, left)
+            left -= batch.num_rows
+
+    def _whole(self) -> Table:
+        if not isinstance(self._rows, Table):
+            import pyarrow as pa
+
+            self._rows = Table.from_arrow(pa.Table.from_batches(self._stream(), self.schema))
+            self._owner = None
+        return self._rows
+
+    def _stream(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        assert not isinstance(self._rows, Table)
         while True:
             try:
                 batch = self._rows.read_next_batch()
@@ -70,24 +131,6 @@ class Result:
                 raise self._translate(error) from error
             yield batch
 
-    def arrow(self) -> pa.Table:
-        """All rows as one Arrow table."""
-        if not isinstance(self._rows, pa.Table):
-            self._rows = pa.Table.from_batches(self.batches(), self.schema)
-            self._owner = None
-        return self._rows
 
-    def rows(self) -> list[tuple[Any, ...]]:
-        """All rows as Python values; moments have the time zone UTC."""
-        table = self.arrow()
-        if not table.num_columns:
-            return []
-        return list(zip(*map(python_values, table.columns), strict=True))
-
-    def dicts(self) -> list[dict[str, Any]]:
-        """All rows as dictionaries by column."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for batch in self.batches():
-            yield from zip(*map(python_values, batch.columns), strict=True)
+def _tuples(rows: Table | RecordBatch) -> list[tuple[Any, ...]]:
+    return list(zip(*map(python_values, rows.columns), strict=True))

@@ -6,13 +6,9 @@ are text in it, because a JSON number or string would change them. Arrow is the 
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 from collections import Counter
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -20,6 +16,7 @@ import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.json_values import json_value
 from tidewheel.sql.results import Result
 from tidewheel.storage.python_values import python_values
 
@@ -79,25 +76,6 @@ WRITERS: dict[str, Callable[[Result, BinaryIO], int]] = {
     "parquet": _write_parquet,
     "arrow": _write_arrow,
 }
-
-
-def json_value(value: Any) -> Any:
-    """A value as JSON can hold it without loss."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, Decimal | timedelta):
-        return str(value)
-    if isinstance(value, dict):
-        return {str(name): json_value(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_value(one) for one in value]
-    return value
 
 
 def _csv_type(arrow_type: pa.DataType) -> pa.DataType:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-
-from pyarrow import fs
+from typing import TYPE_CHECKING
 
 from tidewheel.indexing.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pyarrow import fs
 
 # Side files live under a name that starts with an underscore: Delta's vacuum and Spark's readers pass it by.
 SIDE_FOLDER = "_tidewheel"
@@ -20,8 +23,23 @@ _GLOB_SIGNS = re.compile(r"([\\\[\]{}*?])")
 
 
 @dataclass(frozen=True)
+class ListedFile:
+    """A file as a listing tells it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+    @property
+    def base_name(self) -> str:
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
 class Location:
     """The root of an archive's table.
+
+    Whole small files and listings of a local folder need no pyarrow, which takes longer to load than a short command.
 
     >>> Location.of("s3a://bucket/netflow").delta_uri
     's3://bucket/netflow'
@@ -81,6 +99,9 @@ class Location:
 
     @cached_property
     def filesystem(self) -> fs.FileSystem:
+        """For streams, Parquet files and object stores."""
+        from pyarrow import fs
+
         if self.is_local:
             return fs.LocalFileSystem()
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
@@ -102,6 +123,8 @@ class Location:
         return options
 
     def read_bytes(self, path: str) -> bytes:
+        if self.is_local:
+            return Path(path).read_bytes()
         with self.filesystem.open_input_stream(path, compression=None) as stream:
             return bytes(stream.read())
 
@@ -123,22 +146,48 @@ class Location:
         finally:
             neighbour.unlink(missing_ok=True)
 
-    def files_below(self, relative: str) -> list[fs.FileInfo]:
+    def files_below(self, relative: str) -> list[ListedFile]:
         """Every file below a folder of the archive; none if the folder does not exist."""
-        selector = fs.FileSelector(
-            self.child(relative) if relative else self.root, recursive=True, allow_not_found=True
-        )
-        return [info for info in self.filesystem.get_file_info(selector) if info.type == fs.FileType.File]
+        top = self.child(relative) if relative else self.root
+        if self.is_local:
+            return list(_files_below(top))
+        from pyarrow import fs
+
+        selector = fs.FileSelector(top, recursive=True, allow_not_found=True)
+        infos = self.filesystem.get_file_info(selector)
+        return [ListedFile(one.path, one.size or 0, one.mtime_ns or 0) for one in infos if one.is_file]
 
     def has(self, *relatives: str) -> list[bool]:
         """Whether there are files of these names. Cost: a look at each."""
-        infos = self.filesystem.get_file_info([self.child(one) for one in relatives])
-        return [info.type is fs.FileType.File for info in infos]
+        paths = [self.child(one) for one in relatives]
+        if self.is_local:
+            return [os.path.isfile(path) for path in paths]
+        return [info.is_file for info in self.filesystem.get_file_info(paths)]
 
     def relative(self, path: str) -> str:
         return path.removeprefix(f"{self.root}/")
 
     def delete(self, relative: str) -> None:
+        """Delete a file; one that is gone already is gone."""
         path = self.child(relative)
-        if self.filesystem.get_file_info(path).type != fs.FileType.NotFound:
+        if self.is_local:
+            Path(path).unlink(missing_ok=True)
+        elif self.has(relative) == [True]:
             self.filesystem.delete_file(path)
+
+
+def _files_below(folder: str) -> Iterator[ListedFile]:
+    try:
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir():
+            yield from _files_below(entry.path)
+            continue
+        try:
+            found = entry.stat()
+        except FileNotFoundError:  # deleted since it was listed
+            continue
+        if entry.is_file():
+            yield ListedFile(entry.path, found.st_size, found.st_mtime_ns)

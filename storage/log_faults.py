@@ -1,4 +1,4 @@
-"""Which file of a Delta log keeps it from being opened, or believed: looked for only when that has failed."""
+"""Which file of a Delta log keeps it from being opened, or believed: loaded only when that has failed."""
 
 from __future__ import annotations
 

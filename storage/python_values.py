@@ -5,24 +5,48 @@ PostgreSQL's 'infinity', for one, arrives as a moment in the year 294247.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+from arro3.core import ChunkedArray, DataType
 
 from tidewheel.indexing.slots import iso
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from arro3.core.types import ArrowArrayExportable, ArrowStreamExportable
+
 _DAY_US = 86_400 * 10**6
+# Of these types arro3 gives the same values as pyarrow, several times as fast where they are moments.
+_SAME = {
+    *map(str, (DataType.string(), DataType.int64(), DataType.int32(), DataType.float64(), DataType.bool())),
+    'Timestamp(µs, "UTC")',
+}
 
 
-def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+def python_values(column: ArrowArrayExportable | ArrowStreamExportable) -> list[Any]:
     """The values of a column."""
+    own = ChunkedArray.from_arrow(column)
+    if str(own.type) in _SAME:
+        values = list(own.to_pylist())
+        # It gives None for a moment that is beyond the calendar.
+        if values.count(None) == own.null_count:
+            return values
+    return _by_pyarrow(own)
+
+
+def _by_pyarrow(column: ChunkedArray) -> list[Any]:
+    import pyarrow as pa
+
+    values = pa.chunked_array(column)
     try:
-        return list(column.to_pylist())
+        return list(values.to_pylist())
     except (OverflowError, ValueError):
-        return [_value(scalar) for scalar in column]
+        return [_value(scalar) for scalar in values]
 
 
 def _value(scalar: pa.Scalar) -> Any:
+    import pyarrow as pa
+
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):

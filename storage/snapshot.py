@@ -24,7 +24,6 @@ from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.file_facts import facts_in
 from tidewheel.storage.location import Location
-from tidewheel.storage.log_faults import log_faults, unlike_their_commits
 from tidewheel.storage.machine import machine_fault
 
 HEAD_ID = "tidewheel/head"
@@ -141,6 +140,8 @@ def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
 
 def unlike_commits(snapshot: Snapshot, how: str) -> Damaged:
     """The error for a log that can be read, and is not the one that the archive's commits wrote."""
+    from tidewheel.storage.log_faults import unlike_their_commits
+
     location = snapshot.location
     return Damaged(
         f"version {snapshot.version} of the archive at {location.uri} {how}: "
@@ -180,6 +181,8 @@ def _open_table(location: Location, version: int | None) -> DeltaTable:
             f"there is no archive at {location.uri}", "check the path, or create it: tidewheel init ARCHIVE"
         ) from error
     except (DeltaError, OSError, ValueError) as error:
+        from tidewheel.storage.log_faults import log_faults
+
         at = "" if version is None else f" at version {version}"
         raise machine_fault(str(error), f"while reading the Delta log of {location.uri}") or Damaged(
             f"the Delta log of {location.uri}{at} cannot be read: {'; '.join(log_faults(location)) or error}",

@@ -13,7 +13,7 @@ from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.sql import pinned_version
 from tidewheel.sql.questions import Probe
 from tidewheel.sql.reader import Reader
-from tidewheel.sql.relations import RemoteFiles
+from tidewheel.sql.remote_files import RemoteFiles
 
 
 @pytest.fixture

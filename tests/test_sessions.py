@@ -300,6 +300,20 @@ def test_what_cannot_be_asked_says_what_to_do(project: Path, line: str, words: l
         assert word in side
 
 
+@pytest.mark.parametrize(
+    "line", ["status flows", "status flows --json", "probe flows 10.0.0.1", "probe flows x --json"]
+)
+def test_short_commands_load_little(project: Path, line: str) -> None:
+    """pyarrow brings numpy, and both together take longer to load than the answer takes."""
+    told = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "tidewheel.cli", *line.split()],
+        capture_output=True, text=True, check=True, cwd=project,
+    )  # fmt: skip
+    loaded = {name.rsplit("|", 1)[-1].strip() for name in told.stderr.splitlines() if name.startswith("import time:")}
+    assert "deltalake" in loaded
+    assert not loaded & {"pyspark", "py4j", "pandas", "pyarrow", "numpy", "airflow"}
+
+
 def test_reading_loads_no_spark(project: Path) -> None:
     program = "; ".join(
         [

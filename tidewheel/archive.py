@@ -21,16 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from tidewheel.clock import Moment, moment_us
 from tidewheel.hands import archive_job
-from tidewheel.indexing.advisor import Advice, Constraints, advise
-from tidewheel.indexing.changes import Change
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.forecast import Forecast, forecast
 from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.slots import TimeAxis, gaps_of, range_members
-from tidewheel.indexing.status import Status
-from tidewheel.measures import cells_with_bytes, workload_of
 from tidewheel.resolve import Target, resolve
 
 if TYPE_CHECKING:
@@ -40,7 +34,12 @@ if TYPE_CHECKING:
     from tidewheel.commits.attempt import Outcome
     from tidewheel.commits.undo import Undone
     from tidewheel.commits.vacuum_report import VacuumReport
+    from tidewheel.indexing.advisor import Advice, Constraints
+    from tidewheel.indexing.changes import Change
+    from tidewheel.indexing.forecast import Forecast
     from tidewheel.indexing.guards import Confirmations
+    from tidewheel.indexing.receipts import Receipt
+    from tidewheel.indexing.status import Status
     from tidewheel.jobs.audit import AuditReport
     from tidewheel.sql.explanations import Explanation
     from tidewheel.sql.questions import Question
@@ -258,6 +257,8 @@ class Archive:
 
     def forecast(self, updates: int, *, assume_last: int = 0) -> Forecast:
         """What the next updates will expire and rewrite; with `assume_last`, batches like the mean of so many slots."""
+        from tidewheel.indexing.forecast import forecast
+        from tidewheel.measures import cells_with_bytes
         from tidewheel.storage.ledger_store import state_of
 
         state = state_of(self.snapshot())
@@ -278,6 +279,8 @@ class Archive:
 
         `probe_rows`: how many records a probe answers.
         """
+        from tidewheel.indexing.advisor import Constraints, advise
+        from tidewheel.measures import workload_of
         from tidewheel.storage.ledger_store import state_of
 
         received = workload_of(state_of(self.snapshot()), last)

@@ -140,8 +140,8 @@ class Output:
 def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
-    # Text is data here: square brackets in a path or a key are no markup.
-    console = Console(stderr=stderr, highlight=False, markup=False)
+    # Text is data here: square brackets in a path or a key are no markup, and :key: is no emoji.
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = _WIDE
     return console

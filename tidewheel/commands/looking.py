@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from tidewheel.commands.common import ARCHIVE, COUNT_MAX, command, opened
 from tidewheel.indexing.errors import Damaged
 from tidewheel.output import Output
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 @command
@@ -22,9 +27,12 @@ def status(output: Output, archive: str) -> None:
     with opened(output, archive, "looking") as opened_archive:
         told = opened_archive.status()
 
-    from tidewheel.views.status import status_view
+    def view() -> RenderableType:
+        from tidewheel.views.status import status_view
 
-    output.show(told.to_json(), lambda: status_view(told))
+        return status_view(told)
+
+    output.show(told.to_json(), view)
 
 
 @command

@@ -211,9 +211,7 @@ def _show_explanation(output: Output, explanation: Explanation) -> None:
 
 
 def _answer(output: Output, result: Result, *, form: str, path: Path | None, limit: int | None) -> None:
-    from tidewheel.views.rows import limited
-
-    _write(output, limited(result, limit), form, path, limit)
+    _write(output, result if limit is None else result.limited(limit), form, path, limit)
 
 
 def _write(output: Output, result: Result, form: str, path: Path | None, limit: int | None) -> None:

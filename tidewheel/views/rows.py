@@ -6,35 +6,21 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
-
-from rich.console import RenderableType
-from rich.text import Text
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import printable
 from tidewheel.indexing.slots import iso
-from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from rich.console import RenderableType
 
     from tidewheel.sql.results import Result
 
 BINARY = ("parquet", "arrow")
 ROWS_SHOWN = 100
-
-
-def limited(result: Result, limit: int | None) -> Result:
-    """The same answer, ended after so many rows."""
-    if limit is None:
-        return result
-    import pyarrow as pa
-
-    from tidewheel.sql.results import Result
-
-    return Result(pa.RecordBatchReader.from_batches(result.schema, _first(result, limit)), result.reads)
 
 
 def write_rows(result: Result, form: str, path: Path | None) -> int:
@@ -49,7 +35,7 @@ def write_rows(result: Result, form: str, path: Path | None) -> int:
 
 def rows_document(result: Result) -> dict[str, Any]:
     """For machines: the rows with what they are exact for."""
-    from tidewheel.sql.writers import json_value
+    from tidewheel.sql.json_values import json_value
 
     rows = [{name: json_value(value) for name, value in row.items()} for row in result.dicts()]
     at = {"version": result.version} if len(result.versions) == 1 else {"versions": result.versions}
@@ -58,28 +44,22 @@ def rows_document(result: Result) -> dict[str, Any]:
 
 def rows_view(result: Result, shown_max: int = ROWS_SHOWN) -> tuple[RenderableType, int, bool]:
     """The first rows as a table, how many they are, and whether more would follow."""
-    from tidewheel.storage.python_values import python_values
+    from rich.text import Text
 
-    rows = limited(result, shown_max + 1).arrow()
-    left = [i for i, field in enumerate(result.schema) if not _is_number(field.type)]
+    from tidewheel.views.tables import plain_table
+
+    rows = result.limited(shown_max + 1).rows()
+    shown = rows[:shown_max]
+    left = [i for i in range(len(result.columns)) if not all(_is_number(row[i]) for row in shown)]
     table = plain_table(*result.columns, left=left)
-    for row in zip(*map(python_values, rows.slice(0, shown_max).columns), strict=True):
+    for row in shown:
         table.add_row(*(Text(_text(value)) for value in row))
-    return table, min(rows.num_rows, shown_max), rows.num_rows > shown_max
-
-
-def _first(result: Result, limit: int) -> Iterator[pa.RecordBatch]:
-    left = limit
-    for batch in result.batches():
-        if left <= 0:
-            return
-        yield batch.slice(0, left)
-        left -= batch.num_rows
+    return table, len(shown), len(rows) > shown_max
 
 
 def _text(value: Any) -> str:
     """One value for the eye; NULL is nothing."""
-    from tidewheel.sql.writers import json_value
+    from tidewheel.sql.json_values import json_value
 
     plain = json_value(value)
     shown = "" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
@@ -104,7 +84,5 @@ def _sink(path: Path | None) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def _is_number(arrow_type: pa.DataType) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_decimal(arrow_type))
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float | Decimal) and not isinstance(value, bool))

@@ -1,0 +1,69 @@
+"""Which file keeps a version from being read. Cost: a look at each, the content of those that look well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from tidewheel.indexing.errors import Damaged, TidewheelError
+from tidewheel.indexing.state import FileFact
+from tidewheel.sql.damage import FileGone, VersionGone
+from tidewheel.storage.snapshot import Snapshot, open_snapshot
+
+
+def faulty_file(snapshot: Snapshot, files: Sequence[FileFact]) -> TidewheelError | None:
+    """What is wrong with the first of these files that is gone, of another size or without a footer."""
+    location = snapshot.location
+    infos = location.filesystem.get_file_info([location.child(one.path) for one in files])
+    for file, info in zip(files, infos, strict=True):
+        named = f"the file {info.path} of archive {snapshot.definition.name}, version {snapshot.version},"
+        if info.type is not fs.FileType.File:
+            return _gone(snapshot, file, f"{named} is gone, but the log says it is there")
+        if info.size != file.bytes:
+            said = f"{named} has {info.size} bytes, the log says {file.bytes}"
+            return Damaged(said, _audit(snapshot), path=file.path)
+    for file, info in zip(files, infos, strict=True):
+        fault = _footer_fault(location.filesystem, info.path)
+        if fault:
+            return Damaged(f"the file {info.path} cannot be read: {fault}", _audit(snapshot), path=file.path)
+    return None
+
+
+def _gone(snapshot: Snapshot, file: FileFact, said: str) -> FileGone | VersionGone:
+    newest = open_snapshot(snapshot.location)
+    if newest.version <= snapshot.version or file.path in {fact.path for fact in newest.files}:
+        return FileGone(said, _audit(snapshot), path=file.path)
+    return VersionGone(
+        f"version {snapshot.version} of archive {snapshot.definition.name} cannot be read any more: its "
+        "files have outlived the grace period and were vacuumed",
+        "read a later version, or give a longer [retention] grace next time",
+    )
+
+
+def undecodable_file(snapshot: Snapshot, files: Sequence[FileFact]) -> Damaged | None:
+    """The first file with a page that cannot be decoded. Cost: reading the files, a row group at a time."""
+    location = snapshot.location
+    for file in files:
+        path = location.child(file.path)
+        try:
+            with location.filesystem.open_input_file(path) as source, pq.ParquetFile(source) as parquet:
+                for group in range(parquet.num_row_groups):
+                    parquet.read_row_group(group, use_threads=False)
+        except (OSError, pa.ArrowException) as error:
+            return Damaged(f"the file {path} cannot be read: {error}", _audit(snapshot), path=file.path)
+    return None
+
+
+def _audit(snapshot: Snapshot) -> str:
+    return f"find all that is damaged: tidewheel audit {snapshot.location.uri}"
+
+
+def _footer_fault(filesystem: fs.FileSystem, path: str) -> str:
+    try:
+        pq.read_metadata(path, filesystem=filesystem)
+    except (OSError, pa.ArrowException) as error:
+        return str(error)
+    return ""
