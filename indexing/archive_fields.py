@@ -157,6 +157,12 @@ FIELDS: tuple[Field, ...] = (
         {"multiLine": "true"}, default={},
     ),
     Field(
+        "source", "rename", column_kinds.RENAMES,
+        "Columns that the archive shall know by another name, such as one of its own (`g`) or one with a space. "
+        "Everything else in this file but `schema` uses the new name.",
+        {"g": "gravity"}, default={},
+    ),
+    Field(
         "source", "missing", choice("fail", "empty"),
         "What to do when the source has nothing for a slot (no file, no row with a time in it, no DataFrame): stop, "
         "since the data may only be late, or apply an empty batch.",
@@ -231,9 +237,10 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "schedule", "cron", field_kinds.CRON,
-        "When a run starts; it applies the slots since the one before, so it must hold whole slots. `@never`: only by "
-        "hand.",
-        "@hourly", default=_DERIVED, default_note="the first preset whose runs hold whole slots",
+        "When a run starts; it applies the slots since the one before, so it must hold whole slots. Slots that start "
+        "at half past, by the epoch, need `30 * * * *`; days that start at nine `0 9 * * *`. `@never`: only by hand.",
+        "@hourly", default=_DERIVED,
+        default_note="the first of hourly, daily and weekly whose runs hold whole slots, shifted as the epoch is",
     ),
     Field(
         "schedule", "start", field_kinds.MOMENT,

@@ -28,12 +28,16 @@ _VALUES = """\
   and are refused.
 - **moment with time zone**: `2026-01-01T00:00:00Z`, with or without quotes. Everything is computed in UTC.
 - **column**: a top-level column, without spaces and without any of `, ; { } ( ) = .` or quotes. `ins_slot`,
-  `exp_slot`, `valid_until`, `row_hash`, `layout`, `g` and `e` are columns that the archive adds itself.
+  `exp_slot`, `valid_until`, `row_hash`, `layout`, `g` and `e` are columns that the archive adds itself; a source's
+  columns of these names are taken under others (`rename`). A column may be of any type that Spark writes to Parquet but
+  a map: take it as an array of pairs, `map_entries(tags)` in a view or a callable.
 - **SQL expression**: one Spark SQL expression over the columns of the record. It may not depend on the time
   of the call or on chance, because applying a batch again must give the same archive.
 - **path template**: a path with `{start}` and `{end}` (the bounds of the slot, ISO or by a date format of
   `%Y %y %m %d %H %M %S %f %j %G %V %u`) and `{slot}` (its number, or padded as in `{slot:08d}`). Every slot
   needs a path of its own. Double the braces that Spark should see: `{{a,b}}`.
+- **table of columns**: the source's names with the archive's, as in `{ g = "gravity", "src ip" = "src" }` or below
+  `[source.rename]`.
 - **table of strings**: numbers and booleans are turned into strings. Dotted names need no quotes:
   `kafka.topic = "flows"` is the option `kafka.topic`. `${ENV:NAME}` is replaced at run time; an option that
   looks like a secret must be written so.

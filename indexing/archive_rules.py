@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidewheel.indexing.cron import fitting_preset, preset_misfit
+from tidewheel.indexing.cron import fitting_cron, preset_misfit
 from tidewheel.indexing.definition import SourceKind
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.layouts import LayoutKind
@@ -67,7 +67,7 @@ def settled(settings: Settings) -> dict[str, Any]:
     if settings.source_kind is SourceKind.FILES:
         values.setdefault("source.format", "parquet")
     if settings.axis is not None:
-        values.setdefault("schedule.cron", fitting_preset(settings.axis))
+        values.setdefault("schedule.cron", fitting_cron(settings.axis))
     values.setdefault("schedule.start", None)
     for place in ("archive.inserted_at", "source.format", "source.schema", *SELECTORS):
         values.setdefault(place, "")
@@ -147,14 +147,14 @@ def _runs_hold_whole_slots(settings: Settings) -> Iterator[Breach]:
     axis = settings.axis
     if axis is None:
         return
-    if "schedule.cron" not in settings.given and not fitting_preset(axis):
+    if "schedule.cron" not in settings.given and not fitting_cron(axis):
         yield Breach(
             "schedule.cron",
-            f"required: the runs of no preset hold whole slots of {duration_text(axis.interval_us)}",
+            f"required: no hourly, daily or weekly run holds whole slots of {duration_text(axis.interval_us)}",
             _CRON_REMEDY,
         )
     elif misfit := preset_misfit(settings.values.get("schedule.cron", ""), axis):
-        better = fitting_preset(axis)
+        better = fitting_cron(axis)
         remedy = f'use "{better}"' if better else _CRON_REMEDY
         yield Breach("schedule.cron", misfit, remedy)
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from tidewheel.indexing.definition import RESERVED_COLUMNS
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.field_kinds import IDENTIFIER, Kind, check_each, some_text
+from tidewheel.indexing.field_kinds import IDENTIFIER, Kind, check_each, kind_name, some_text
 
 # Delta and Parquet take the other names without column mapping, and Spark without quoting them.
 _COLUMN_REFUSED = frozenset(" ,;{}()=.`\"'")
@@ -26,7 +26,7 @@ def _column(value: object) -> str:
     if found := sorted(_COLUMN_REFUSED & set(checked)):
         raise InvalidInput(
             f"a column name cannot hold {' '.join(repr(one) for one in found)}",
-            "give the column (or the nested field) a plain name in the source",
+            "give the column a plain name under [source.rename] (or the nested field one in the source)",
         )
     return _not_reserved(checked)
 
@@ -35,7 +35,7 @@ def _not_reserved(column: str) -> str:
     if column.lower() in RESERVED_COLUMNS:
         raise InvalidInput(
             f"{column} is a column that the archive adds itself",
-            f"rename it in the source; reserved are {', '.join(sorted(RESERVED_COLUMNS))}",
+            f"rename it under [source.rename]; reserved are {', '.join(sorted(RESERVED_COLUMNS))}",
         )
     return column
 
@@ -50,6 +50,26 @@ def _columns(value: object) -> tuple[str, ...]:
     if len({column.lower() for column in columns}) < len(columns):
         raise InvalidInput("the same column twice", "name each key column once")
     return columns
+
+
+def _renames(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise InvalidInput(
+            f"{kind_name(value)}, not a table", 'write the source\'s name first, as in { g = "gravity" }'
+        )
+    if empty := [name for name in value if not name]:
+        raise InvalidInput(f"{len(empty)} names are empty", "write the source's name first")
+    renamed = dict(check_each(partial(_rename, name, given) for name, given in value.items()))
+    if len({column.lower() for column in renamed.values()}) < len(renamed):
+        raise InvalidInput("two columns get the same name", "give each a name of its own")
+    return renamed
+
+
+def _rename(name: str, given: object) -> tuple[str, str]:
+    try:
+        return name, _column(given)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, error.remedy, within=(name,)) from error
 
 
 def _expression(value: object) -> str:
@@ -88,5 +108,6 @@ def _schema(value: object) -> str:
 
 COLUMN = Kind("column", _column)
 COLUMNS = Kind("list of columns", _columns)
+RENAMES = Kind("table of columns", _renames)
 EXPRESSION = Kind("column or SQL expression", _expression)
 SCHEMA = Kind("columns and types", _schema)

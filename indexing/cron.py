@@ -64,9 +64,31 @@ def preset_misfit(preset: str, axis: TimeAxis) -> str:
     return ""
 
 
-def fitting_preset(axis: TimeAxis) -> str:
-    """The most frequent preset whose runs hold whole slots, or nothing."""
-    return next((preset for preset in _PRESETS if not preset_misfit(preset, axis)), "")
+def fitting_cron(axis: TimeAxis) -> str:
+    """The most frequent schedule whose runs hold whole slots: a preset, or one shifted as the epoch is; or nothing.
+
+    >>> fitting_cron(TimeAxis(MICROS_PER_UNIT["d"])), fitting_cron(TimeAxis(MICROS_PER_UNIT["d"], 30_600_000_000))
+    ('@daily', '30 8 * * *')
+    >>> fitting_cron(TimeAxis(MICROS_PER_UNIT["w"], 30_600_000_000))  # the epoch was a Thursday
+    '30 8 * * 4'
+    """
+    fitting = (preset for preset in _PRESETS if not preset_misfit(preset, axis))
+    return next(fitting, "") or _shifted_cron(axis)
+
+
+def _shifted_cron(axis: TimeAxis) -> str:
+    """An hourly, daily or weekly schedule from where a slot starts, if that is on a whole minute."""
+    minute, rest = divmod(axis.epoch_us % axis.interval_us, MICROS_PER_UNIT["m"])
+    if rest:
+        return ""
+    hour, day = minute // 60, minute // (24 * 60)
+    if MICROS_PER_UNIT["h"] % axis.interval_us == 0:
+        return f"{minute} * * * *"
+    if MICROS_PER_UNIT["d"] % axis.interval_us == 0:
+        return f"{minute % 60} {hour} * * *"
+    if MICROS_PER_UNIT["w"] % axis.interval_us == 0:
+        return f"{minute % 60} {hour % 24} * * {(day + 4) % 7}"
+    return ""
 
 
 def _item_fits(item: str, first: int, last: int, words: tuple[str, ...]) -> bool:

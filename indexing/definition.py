@@ -139,6 +139,7 @@ class Source:
     callable: str = ""
     schema: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    rename: Mapping[str, str] = field(default_factory=dict)
     missing: str = "fail"
 
 

@@ -14,7 +14,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.jobs.schema import delta_fields
 from tidewheel.jobs.session import open_session
-from tidewheel.jobs.source import read_batch
+from tidewheel.jobs.source import columns_declared, read_batch
 from tidewheel.storage.snapshot import Snapshot
 
 
@@ -25,7 +25,7 @@ def create(job: ArchiveJob, example_slot: int | None = None) -> Snapshot:
     if DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options):
         raise taken(job.location)
     if file.source.schema:
-        columns = open_session().createDataFrame([], file.source.schema).schema
+        columns = columns_declared(open_session(), file.source)
     elif example_slot is None:
         raise InvalidInput(
             f"the columns of archive {file.name} are not known",

@@ -60,7 +60,8 @@ def refuse_unknown_kinds(schema: StructType) -> None:
     if bad:
         raise InvalidInput(
             f"columns of a kind that an archive cannot hold: {', '.join(bad)}. Nothing was changed",
-            "cast them in the source; timestamps need a time zone, and every column a type",
+            "cast them in the source: timestamps need a time zone, every column a type, and a map becomes an array by "
+            "map_entries()",
         )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -69,7 +70,7 @@ def refuse_unknown_kinds(schema: StructType) -> None:
     if odd:
         raise InvalidInput(
             f"column names with characters that Parquet refuses: {', '.join(map(repr, odd))}",
-            "rename them in the source (no spaces, no control characters and none of , ; { } ( ) =)",
+            "rename them under [source.rename] (no spaces, no control characters and none of , ; { } ( ) =)",
         )
 
 

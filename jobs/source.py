@@ -98,7 +98,7 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], kn
         lineage[slot] = tuple(found)
         _refuse_unwritten(source, axis.name(slot), found)
         if found:
-            frame = loaded(spark, source, options, known, path)
+            frame = _renamed(loaded(spark, source, options, known, path), source)
             frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
         elif source.missing == "fail":
             raise InvalidInput(
@@ -124,7 +124,7 @@ def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
 def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
     source, axis = file.source, file.axis
     options = options_of(source)
-    frame = loaded(spark, source, options, known)
+    frame = _renamed(loaded(spark, source, options, known), source)
     if source.time_column not in frame.columns:
         raise InvalidInput(
             f"[source] time_column = {source.time_column!r} is not among the columns {', '.join(frame.columns)}",
@@ -152,7 +152,7 @@ def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], k
                 'return a DataFrame, or set [source] missing = "empty"',
             )
         if frame is not None:
-            frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
+            frames.append(_renamed(frame, file.source).selectExpr("*", f"{long(slot)} as ins_slot"))
     return Batch(tuple(frames), dict.fromkeys(slots, (file.source.callable,)))
 
 
@@ -190,13 +190,31 @@ def _files_at(spark: SparkSession, path: str) -> list[str]:
 def _empty(spark: SparkSession, file: ArchiveFile, schema: StructType | None) -> DataFrame:
     """A batch without records."""
     if schema is None and file.source.schema:
-        schema = spark.createDataFrame([], file.source.schema).schema
+        schema = columns_declared(spark, file.source)
     if schema is None:
         raise InvalidInput(
             f"the source of archive {file.name} has no data to learn its columns from",
             "name a slot that has data, or set [source] schema in the archive file",
         )
     return spark.createDataFrame([], schema).selectExpr("*", "0L as ins_slot")
+
+
+def columns_declared(spark: SparkSession, source: Source) -> StructType:
+    """The columns of the schema in the archive file, under the names that the archive has for them."""
+    return _renamed(spark.createDataFrame([], source.schema), source).schema
+
+
+def _renamed(frame: DataFrame, source: Source) -> DataFrame:
+    """The frame with the archive's names for columns; Spark takes names without regard to case."""
+    found = {name.lower() for name in frame.columns}
+    gone = {name.lower() for name in source.rename}
+    taken = [new for old, new in source.rename.items() if old.lower() in found and new.lower() in found - gone]
+    if taken:
+        raise InvalidInput(
+            f"[source] rename gives a column the name {', '.join(taken)}, which another column has",
+            "choose another name, or rename the other column as well",
+        )
+    return frame.withColumnsRenamed(dict(source.rename)) if source.rename else frame
 
 
 def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
@@ -207,7 +225,7 @@ def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
     if taken:
         raise InvalidInput(
             f"the source of archive {file.name} has columns named {', '.join(taken)}, which the archive uses itself",
-            "rename them in the source (a view, or a Python callable as source)",
+            f'take them under other names: [source] rename = {{ {taken[0]} = "{taken[0]}_" }}',
         )
     zoned = {
         field.name: F.expr(quoted(field.name)).cast("timestamp")

@@ -6,11 +6,12 @@ what a record's life says at that moment does not depend on when the others were
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tidewheel.indexing.as_of import answers_for, version_as_of, watermark_end_us
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.slots import iso
 from tidewheel.sql.pinned_version import PinnedVersion
 from tidewheel.sql.session import Session
@@ -55,7 +56,8 @@ def snapshot_as_of(newest: Snapshot, as_of_us: int) -> Snapshot:
 
 def version_number_as_of(newest: Snapshot, as_of_us: int) -> int:
     """The number of the newest version whose own watermark ends no later than a moment."""
-    watermarks = [(version, receipt.watermark) for version, receipt in all_receipts(newest)]
+    receipts = list(all_receipts(newest))
+    watermarks = [(version, receipt.watermark) for version, receipt in receipts]
     version = version_as_of(watermarks, newest.definition.axis, as_of_us)
     if version is None:
         raise InvalidInput(
@@ -63,7 +65,22 @@ def version_number_as_of(newest: Snapshot, as_of_us: int) -> int:
             "in its history, records of that time had expired already",
             "give a later moment",
         )
+    _refuse_forgotten(newest, receipts, version, as_of_us)
     return version
+
+
+def _refuse_forgotten(newest: Snapshot, receipts: Sequence[tuple[int, Receipt]], version: int, as_of_us: int) -> None:
+    """Older versions keep what was forgotten until grace ends; no read of a moment may show it again."""
+    forgets = [(at, receipt) for at, receipt in receipts if receipt.operation is Operation.FORGET and at > version]
+    if not forgets:
+        return
+    at, receipt = forgets[-1]
+    since_us = watermark_end_us(newest.definition.axis, receipt.watermark)
+    raise InvalidInput(
+        f"{iso(as_of_us)} would be answered from version {version} of archive {newest.definition.name}, which still "
+        f"holds what was forgotten in version {at}",
+        "give a later moment" + ("" if since_us is None else f", from {iso(since_us)} on"),
+    )
 
 
 def moment_together_us(snapshots: Mapping[str, Snapshot], now_us: int) -> int:

@@ -45,10 +45,10 @@ netflow.toml has 12 faults; nothing was changed
   netflow.toml:1 [archive] path: required; add a line such as path = "s3a://archives/sessions"
   netflow.toml:2 [archive] name = "Net Flow": not a name that every tool takes; use a-z, 0-9 and _, begin \
 with a letter, at most 63 characters
-  netflow.toml:3 [archive] key = ["g", "src ip"]: g is a column that the archive adds itself; rename it in \
-the source; reserved are e, exp_slot, g, ins_slot, layout, row_hash, valid_until
-  netflow.toml:3 [archive] key = ["g", "src ip"]: a column name cannot hold ' '; give the column (or the \
-nested field) a plain name in the source
+  netflow.toml:3 [archive] key = ["g", "src ip"]: g is a column that the archive adds itself; rename it \
+under [source.rename]; reserved are e, exp_slot, g, ins_slot, layout, row_hash, valid_until
+  netflow.toml:3 [archive] key = ["g", "src ip"]: a column name cannot hold ' '; give the column \
+a plain name under [source.rename] (or the nested field one in the source)
   netflow.toml:4 [archive] expires_at = "now() + INTERVAL 1 HOUR": now gives another result on each call, \
 so a replay would change the archive; compute the expiry from columns of the record
   netflow.toml:5 [archive] inserted_on: unknown key inserted_on; did you mean inserted_at? known are name, \
@@ -193,6 +193,14 @@ FAULTS: dict[str, list[tuple[str | None, str]]] = {
         ('{ url = "jdbc:x://u:hunter2@h/d" }', "option url holds a secret"),
         ('{ jaas = \'username="u" password="hunter2";\' }', "option jaas holds a secret"),
     ],
+    "source__rename": [
+        ("3", "not a table"),
+        ('{ g = "e" }', "e is a column that the archive adds itself"),
+        ('{ a = "src ip" }', "cannot hold ' '"),
+        ('{ a = "c", b = "C" }', "two columns get the same name"),
+        ('{ "" = "c" }', "empty"),
+        ("{ a = { b = 1 } }", "not a string"),
+    ],
     "source__missing": [('"skip"', 'choose "fail" or "empty"')],
     "policy__null_expiry": [('"cap"', "nothing else to cap")],
     "policy__too_long": [('"shorten"', '"cap"')],
@@ -248,12 +256,12 @@ def test_each_fault_is_told_once_where_it_stands(place: str, written: str | None
             'use "@daily"',
         ),
         (
-            {"time__interval": '"7d"', "source__path": '"{slot}"'},
-            "the runs of no preset hold whole slots of 7d",
+            {"time__interval": '"5h"', "source__path": '"{slot}"'},
+            "no hourly, daily or weekly run holds whole slots of 5h",
         ),
         (
             {"time__interval": '"7d"', "source__path": '"{slot}"', "schedule__cron": '"@weekly"'},
-            "epoch decides",
+            'epoch decides; use "0 0 * * 4"',
         ),
         ({"source__path": None, "source__time_column": '"at"'}, "format: required with time_column"),
         ({"source__path": None, "source__callable": '"calls"'}, "not a function's place"),

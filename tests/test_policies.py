@@ -21,9 +21,11 @@ from tidewheel.indexing.definition import Policy, Verdict
 from tidewheel.indexing.errors import InvalidInput, Refused
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import SlotReceipt
-from tidewheel.indexing.slots import moment
+from tidewheel.indexing.slots import iso, moment
 from tidewheel.jobs.create import create
 from tidewheel.jobs.update import update
+from tidewheel.sql.opening import open_session
+from tidewheel.sql.reader import Reader
 from tidewheel.storage.ledger_store import ledger_of
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -149,6 +151,26 @@ def test_forget_sweeps_the_quarantine_too(archive: SmallArchive) -> None:
     assert [json.loads(row["record"])["key"] for row in pa.table(table.to_pyarrow_table()).to_pylist()] == ["a"]
     receipt = slot_receipt(archive, 0)
     assert (receipt.forgotten, receipt.quarantined, receipt.stored) == (2, 1, 0)
+
+
+def test_no_read_of_a_moment_shows_what_was_forgotten_since(archive: SmallArchive) -> None:
+    for slot in range(3):
+        write_raw(archive, slot, [("a", slot, 0, 230), ("b", slot, 0, 230)])
+        update(archive.job, [slot])
+    place, clock = archive.folder / "table", archive.job.clock
+    with Reader.open(place, now_us=clock) as reader:
+        asked = {slot: archive.axis.end_us(slot) for slot in range(3)}
+        assert [len(reader.scan(as_of_us=at).rows()) for at in asked.values()] == [2, 4, 6]
+        forget(archive.job, keys=[("b",)])
+        write_raw(archive, 3, [])
+        update(archive.job, [3])
+        for slot in (0, 1):
+            with pytest.raises(InvalidInput, match="still holds what was forgotten in version 4") as refused:
+                reader.scan(as_of_us=asked[slot])
+            assert f"from {iso(asked[2])} on" in refused.value.remedy
+        assert sorted(row[:2] for row in reader.scan(as_of_us=asked[2]).rows()) == [("a", 0), ("a", 1), ("a", 2)]
+        with pytest.raises(InvalidInput, match="forgotten in version 4"):
+            open_session({"small": archive.job.location}, now_us=clock, as_of_us=asked[0])
 
 
 def test_a_key_a_microsecond_away_is_another_key(archive: SmallArchive) -> None:

@@ -23,9 +23,11 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import Operation
 from tidewheel.jobs.audit import audit
+from tidewheel.jobs.create import create
 from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.ledger_store import state_of
+from tidewheel.storage.location import Location
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -209,5 +211,32 @@ def test_timestamps_without_a_zone_are_read_as_utc(archive: SmallArchive) -> Non
 def test_names_that_the_archive_uses_itself_are_refused(archive: SmallArchive, name: str) -> None:
     change(archive, 1, batch(archive, 1).append_column(name, pa.array([7], pa.int64())))
     with pytest.raises(InvalidInput, match=name):
+        update(unschooled(archive, new_column="add"), [1])
+    archive.check()
+
+
+def test_columns_with_names_of_the_archives_own_come_in_under_others(archive: SmallArchive) -> None:
+    renamed = {"g": "gravity", "Row_Hash": "their hash".replace(" ", "_"), "a b": "a_b", "absent": "other"}
+    file = unschooled(archive, new_column="add").require_file()
+    job = replace(archive.job, file=replace(file, source=replace(file.source, rename=renamed)))
+    table = batch(archive, 1)
+    for name in ("g", "row_hash", "a b"):
+        table = table.append_column(name, pa.array([7], pa.int64()))
+    change(archive, 1, table)
+    update(job, [1])
+    assert [field.name for field in archive.snapshot().columns][4:] == ["gravity", "their_hash", "a_b"]
+    change(archive, 2, batch(archive, 2).append_column("g", pa.array([7])).append_column("Gravity", pa.array([8])))
+    with pytest.raises(InvalidInput, match="the name gravity, which another column has"):
+        update(job, [2])
+    declared = replace(file.source, schema="key string, body bigint, ins timestamp, until timestamp, g int")
+    fresh = replace(file, source=replace(declared, rename=renamed))
+    snapshot = create(ArchiveJob(Location.of(archive.folder / "fresh"), fresh))
+    assert [field.name for field in snapshot.columns][4:] == ["gravity"]
+
+
+def test_a_map_is_refused_with_the_way_to_take_it(archive: SmallArchive) -> None:
+    tags = pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))
+    change(archive, 1, batch(archive, 1).append_column("tags", tags))
+    with pytest.raises(InvalidInput, match=r"tags map<string,bigint>[\s\S]*map_entries\(\)"):
         update(unschooled(archive, new_column="add"), [1])
     archive.check()
