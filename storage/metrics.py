@@ -1,4 +1,4 @@
-"""An archive's metrics as OpenMetrics text: one file per archive in a folder, for any Prometheus to scrape.
+"""An archive's metrics in Prometheus' text format: one file per archive in a folder, for a textfile collector.
 
 Counters add up every receipt of the archive's log, each once: the file says through which version it has counted, and
 what came later is added. So it does not matter who writes it or how often, and a lost file is counted anew from the
@@ -27,7 +27,7 @@ _COUNTED_THROUGH = "tidewheel_version"
 
 @dataclass(frozen=True)
 class Family:
-    """A metric's name and what it means; counters end in `_total` on their samples."""
+    """A metric's name and what it means."""
 
     name: str
     kind: str
@@ -45,12 +45,12 @@ GAUGES = (
     Family("tidewheel_stored_bytes", "gauge", "Bytes of these files."),
 )
 COUNTERS = (
-    Family("tidewheel_commits", "counter", "Commits by operation."),
-    Family("tidewheel_rows", "counter", "Records that batches brought, by what became of them."),
-    Family("tidewheel_rows_rewritten", "counter", "Stored records that were written again."),
-    Family("tidewheel_files", "counter", "Data files that commits added, removed, or removed without reading them."),
-    Family("tidewheel_bytes", "counter", "Bytes of these files."),
-    Family("tidewheel_work_seconds", "counter", "Time before the commits, by step."),
+    Family("tidewheel_commits_total", "counter", "Commits by operation."),
+    Family("tidewheel_rows_total", "counter", "Records that batches brought, by what became of them."),
+    Family("tidewheel_rows_rewritten_total", "counter", "Stored records that were written again."),
+    Family("tidewheel_files_total", "counter", "Data files that commits added, removed, or removed without reading them."),
+    Family("tidewheel_bytes_total", "counter", "Bytes of these files."),
+    Family("tidewheel_work_seconds_total", "counter", "Time before the commits, by step."),
 )
 Samples = Mapping[tuple[str, str], float]  # by sample name and labels, without the archive's
 
@@ -78,16 +78,15 @@ def write_metrics_file(folder: str | Path, snapshot: Snapshot, missing: int) -> 
 
 
 def metrics_text(archive: str, samples: Samples) -> str:
-    """The samples as OpenMetrics text."""
+    """The samples as text; a family's name is that of its samples, unlike in OpenMetrics."""
     lines = []
     for family in (*GAUGES, *COUNTERS):
-        suffix = "_total" if family.kind == "counter" else ""
-        lines += [f"# TYPE {family.name} {family.kind}", f"# HELP {family.name} {family.help}"]
+        lines += [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
         for (name, labels), value in sorted(samples.items()):
-            if name == family.name + suffix:
+            if name == family.name:
                 said = f'archive="{archive}"' + (f",{labels}" if labels else "")
                 lines.append(f"{name}{{{said}}} {value:.15g}")
-    return "\n".join([*lines, "# EOF", ""])
+    return "\n".join([*lines, ""])
 
 
 def _gauges(state: TableState, missing: int, committed_us: int | None, known: Samples) -> dict[tuple[str, str], float]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 
 import pytest
 from deltalake import Field
 from deltalake.schema import PrimitiveType
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.commits.commit import NewFile, commit
@@ -17,34 +17,26 @@ from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.metrics import write_metrics_file
 
-_TYPE = re.compile(r"# TYPE ([a-z_]+) (gauge|counter)")
-_HELP = re.compile(r"# HELP ([a-z_]+) (\S.*)")
-_SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z]+="[^"\\]*",?)+)\} (\S+)')
 Parsed = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def parsed(text: str) -> Parsed:
-    """OpenMetrics, as strictly as this subset of it goes: families in one piece, counters with `_total`, EOF."""
-    *lines, eof, nothing = text.split("\n")
-    assert (eof, nothing) == ("# EOF", "")
+    """The samples as Prometheus' own parser reads them; every one belongs to a family with a type and a meaning."""
     samples: Parsed = {}
-    seen: set[str] = set()
-    family, kind = "", ""
-    for line in lines:
-        if match := _TYPE.fullmatch(line):
-            family, kind = match.groups()
-            assert family not in seen
-            seen.add(family)
-        elif match := _HELP.fullmatch(line):
-            assert match[1] == family
-        else:
-            match = _SAMPLE.fullmatch(line)
-            assert match, line
-            assert match[1] == family + ("_total" if kind == "counter" else "")
-            labels = frozenset(re.findall(r'([a-z]+)="([^"]*)"', match[2]))
-            assert (match[1], labels) not in samples
-            samples[match[1], labels] = float(match[3])
-    assert all(math.isfinite(value) and value >= 0 for value in samples.values())
+    families = list(text_string_to_metric_families(text))
+    assert len({family.name for family in families}) == len(families)
+    for family in families:
+        assert family.type in ("counter", "gauge"), family
+        assert family.documentation
+        for sample in family.samples:
+            # The parser takes the ending off a counter's family.
+            assert sample.name == family.name + ("_total" if family.type == "counter" else "")
+            at = sample.name, frozenset(sample.labels.items())
+            assert at not in samples
+            assert math.isfinite(sample.value)
+            assert sample.value >= 0
+            samples[at] = sample.value
+    assert len(samples) == sum(not line.startswith("#") for line in text.splitlines())
     return samples
 
 
