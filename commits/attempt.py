@@ -21,6 +21,7 @@ from tidewheel.commits.work import Work, discard
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.storage.lease import Lease
@@ -160,8 +161,8 @@ class _Attempt:
         gone = sorted(file.fact.path for file in work.written.files if file.fact.path not in there)
         if gone:
             raise InvalidInput(
-                f"{len(gone)} files that this attempt on archive {one.state.definition.name} wrote are gone before "
-                f"its commit, the first is {gone[0]}. Nothing was changed",
+                f"this attempt on archive {one.state.definition.name} wrote {counted(len(gone), 'file')} that went "
+                f"before its commit, the first is {gone[0]}. Nothing was changed",
                 "see who else deletes files below the archive's folder, then run the command again",
             )
 

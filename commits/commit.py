@@ -22,6 +22,7 @@ from deltalake.transaction import AddAction, RemoveAction, Transaction
 from tidewheel.indexing.definition import PARTITION_COLUMNS, STORED_COLUMNS, Definition
 from tidewheel.indexing.errors import Conflict, InvalidInput, OutcomeUnknown, TidewheelError
 from tidewheel.indexing.plan_columns import partitions_of
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.state import FileFact
@@ -183,7 +184,7 @@ def _write_entry(
                 "run the command again",
             ) from error
         raise InvalidInput(
-            f"version {version} of archive {snapshot.definition.name} could not be written: {error}. "
+            f"version {version} of archive {snapshot.definition.name} could not be written: {one_line(str(error))}. "
             "Nothing was changed",
             "make room or give the right to write there, then run the command again",
         ) from error
@@ -200,8 +201,8 @@ def _receipts_since(snapshot: Snapshot, receipt: Receipt, error: Exception) -> l
         return receipts_after(open_snapshot(snapshot.location), snapshot.version)
     except TidewheelError as unreadable:
         raise OutcomeUnknown(
-            f"attempt {receipt.attempt} on archive {snapshot.definition.name} raised at its commit ({error}), and "
-            f"the log cannot be read to see whether it landed ({unreadable.message})",
+            f"attempt {receipt.attempt} on archive {snapshot.definition.name} raised at its commit "
+            f"({one_line(str(error))}), and the log cannot be read to see whether it landed ({unreadable.message})",
             f"look for the attempt before anything else: tidewheel history {snapshot.location.uri}",
             attempt=receipt.attempt,
         ) from error

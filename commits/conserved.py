@@ -12,6 +12,7 @@ from types import MappingProxyType
 from tidewheel.commits.written import Written
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Cell
 from tidewheel.indexing.state import SubIndex, TableState
 
@@ -79,7 +80,7 @@ def _not_conserved(
 ) -> Damaged:
     wrong = sorted(at for at in found.keys() | expected.keys() if found.get(at) != expected.get(at))
     return Damaged(
-        f"{what} does not hold what the ledger says: {len(wrong)} cells differ, the first is "
+        f"{what} does not hold what the ledger says: {counted(len(wrong), 'cell')} off, the first is "
         f"(insertion slot {wrong[0][0]}, expiration slot {wrong[0][1]}). Nothing was changed",
         f"name the cells and files: tidewheel audit {state.definition.name}",
         cells=wrong,

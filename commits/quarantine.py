@@ -10,8 +10,10 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.errors import Damaged, TidewheelError
+from tidewheel.indexing.printable import one_line
 from tidewheel.storage.location import Location
+from tidewheel.storage.machine import machine_fault
 
 FOLDER = "quarantine"
 
@@ -31,15 +33,15 @@ def open_quarantine(location: Location) -> DeltaTable | None:
     except TableNotFoundError as error:
         if not any(info.path.endswith(".parquet") for info in side.files_below("")):
             return None
-        raise _damaged(location, error) from error
+        raise _unreadable(location, error) from error
     except (DeltaError, OSError) as error:
-        raise _damaged(location, error) from error
+        raise _unreadable(location, error) from error
 
 
-def _damaged(location: Location, error: Exception) -> Damaged:
+def _unreadable(location: Location, error: Exception) -> TidewheelError:
     side = location.side_location(FOLDER)
-    return Damaged(
-        f"the quarantine at {side.uri} cannot be read: {error}",
+    return machine_fault(str(error), f"while reading the quarantine at {side.uri}") or Damaged(
+        f"the quarantine at {side.uri} cannot be read: {one_line(str(error))}",
         f"move {side.uri} away, then bring the slots that had records in it again: tidewheel backfill",
     )
 

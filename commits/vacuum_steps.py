@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 
 from tidewheel.commits.vacuum_report import VacuumReport
 from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.vacuum import StoredFile
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import LogFiles, list_log
@@ -51,7 +52,7 @@ def delete_log(location: Location, log: LogFiles, gone: Sequence[StoredFile], re
             rows = pq.ParquetFile(source).metadata.num_rows
     except (OSError, pa.ArrowException) as error:
         raise Damaged(
-            f"the checkpoint {path} cannot be read: {error}. The log was not cleaned",
+            f"the checkpoint {path} cannot be read: {one_line(str(error))}. The log was not cleaned",
             "delete that checkpoint and run the command again: another one is written",
         ) from error
     LOG.debug("the log before version %s is replaced by a checkpoint of %s rows", kept, rows)

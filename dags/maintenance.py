@@ -25,6 +25,7 @@ from tidewheel.dags.receipts import small_receipt, write_metrics
 from tidewheel.dags.watching import overdue_expiry, worries
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.printable import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -108,7 +109,7 @@ class Audit(Caretaker):
         report = archive.audit()
         if not report.clean:
             listed = "; ".join(str(one) for one in report.findings[:10])
-            raise Damaged(f"the audit found {len(report.findings)} faults: {listed}", report.remedy)
+            raise Damaged(f"the audit found {counted(len(report.findings), 'fault')}: {listed}", report.remedy)
         self.log.info("clean: %s cells in %s files", report.cells_checked, report.files_checked)
         return {"clean": True, "version": report.version, "cells": report.cells_checked, "files": report.files_checked}
 

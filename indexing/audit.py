@@ -19,6 +19,7 @@ from typing import Any
 
 from tidewheel.indexing.layouts import Strategy
 from tidewheel.indexing.ledger import Ledger, fold_all
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Cell, Operation, Receipt
 from tidewheel.indexing.slots import TimeAxis, ranges_of
 from tidewheel.indexing.state import FileFact, SubIndex, TableState
@@ -115,9 +116,9 @@ def _cell_finding(axis: TimeAxis, at: CellAt, known: Cell, there: Cell, paths: S
     if there.rows < known.rows:
         kind, what = Kind.LOST, f"{known.rows - there.rows} of {known.rows} records are gone from {cell}"
     elif there.rows > known.rows:
-        kind, what = Kind.DOUBLED, f"{there.rows} records in {cell}, {known.rows} belong there"
+        kind, what = Kind.DOUBLED, f"{counted(there.rows, 'record')} in {cell}, not {known.rows:,}"
     else:
-        kind, what = Kind.CHANGED, f"the {known.rows} records of {cell} are not those that were stored"
+        kind, what = Kind.CHANGED, f"not what was stored: the {counted(known.rows, 'record')} of {cell}"
         expected, found = f"{known.hash:016x}", f"{there.hash:016x}"
     path = paths[0] if paths else None
     return Finding(kind, f"{what}{where}", at, path, expected, found, (at[0], at[0]))
@@ -160,8 +161,8 @@ def _misplaced(state: TableState, content: FileContent) -> Iterator[Finding]:
         if belongs != fact.subindex:
             yield Finding(
                 Kind.MISPLACED,
-                f"{cell.rows} records of slot {axis.name(at[0])} that expire in slot {axis.name(at[1])} belong in "
-                f"sub-index {belongs}, and lie in {fact.subindex}: {fact.path}",
+                f"in sub-index {fact.subindex} instead of {belongs}: {counted(cell.rows, 'record')} of slot "
+                f"{axis.name(at[0])}, expiring in slot {axis.name(at[1])}: {fact.path}",
                 at,
                 fact.path,
                 str(belongs),

@@ -10,6 +10,7 @@ import re
 
 from tidewheel.indexing.durations import MICROS_PER_UNIT, duration_text
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.slots import TimeAxis
 
 # The preset, the length that all its runs are multiples of, and one moment at which a run starts, in days.
@@ -42,7 +43,7 @@ def checked_cron(text: str) -> str:
         return text
     fields = text.split()
     if len(fields) != len(_FIELDS):
-        raise InvalidInput(f"{len(fields)} fields instead of five", _REMEDY)
+        raise InvalidInput(f"{counted(len(fields), 'field')} instead of five", _REMEDY)
     for field, (name, first, last, words) in zip(fields, _FIELDS, strict=True):
         for item in field.lower().split(","):
             if not _item_fits(item, first, last, words):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import Refused
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import SlotReceipt
 from tidewheel.indexing.slots import iso
 from tidewheel.indexing.state import TableState
@@ -71,8 +72,9 @@ def guard_shrink(
         if known is None or allow_shrink or receipt.rows_in >= known.rows_in * (1 - shrink_max):
             continue
         raise Refused(
-            f"the new batch of slot {state.definition.axis.name(receipt.slot)} has {receipt.rows_in} records, "
-            f"the one it would replace had {known.rows_in}: more than {shrink_max:.0%} fewer. Nothing was changed",
+            f"the new batch of slot {state.definition.axis.name(receipt.slot)} has "
+            f"{counted(receipt.rows_in, 'record')}, the one it would replace had {known.rows_in}: "
+            f"more than {shrink_max:.0%} fewer. Nothing was changed",
             "check the source, or confirm with --allow-shrink",
             slot=receipt.slot,
             rows_before=known.rows_in,

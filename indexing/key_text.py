@@ -11,6 +11,7 @@ import csv
 from collections.abc import Sequence
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import counted
 
 
 def key_values(text: str, columns: Sequence[str]) -> tuple[str, ...]:
@@ -30,7 +31,7 @@ def key_values(text: str, columns: Sequence[str]) -> tuple[str, ...]:
         ) from error
     values = tuple(rows[0]) if len(rows) == 1 else ()
     if not 0 < len(values) <= len(columns):
-        raise InvalidInput(f"{said} has {len(values)} values", key_remedy(columns))
+        raise InvalidInput(f"{said} has {counted(len(values), 'value')}", key_remedy(columns))
     return values
 
 

@@ -6,6 +6,7 @@ import re
 
 # Control characters, Unicode's line ends, and what turns the direction of writing.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 # Our own messages go on in indented lines.
 _GOES_ON = "\n  "
 
@@ -26,3 +27,22 @@ def printable_lines(text: str) -> str:
     'two faults:\\n  one\\n  two\\\\nError: no'
     """
     return _GOES_ON.join(map(printable, text.split(_GOES_ON)))
+
+
+def one_line(text: str) -> str:
+    """What another program says over several lines, some in colours and with arrows, in one.
+
+    >>> one_line("Binder Error: no column x\\nCandidates: y\\n\\nLINE 1: select x\\n        ^")
+    'Binder Error: no column x Candidates: y'
+    """
+    said, _, _ = _COLOUR.sub("", text).partition("\n\nLINE ")
+    return " ".join(word for word in said.split() if word != "↳")
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """A number with its thing.
+
+    >>> counted(1, "slot"), counted(2000, "file"), counted(2, "sub-index", "sub-indices")
+    ('1 slot', '2,000 files', '2 sub-indices')
+    """
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"

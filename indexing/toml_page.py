@@ -16,6 +16,7 @@ from typing import Any
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.field_kinds import Kind
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.toml_lines import KeyPath, key_lines, line_of
 from tidewheel.indexing.toml_text import toml_text
 
@@ -160,7 +161,7 @@ def page_content(text: str, file_name: str, reference: str) -> tuple[dict[str, A
 def faulty(file_name: str, faults: Iterable[Fault], reference: str) -> InvalidInput:
     """One error with all faults of a file, in the order of their lines (`values["faults"]`)."""
     ordered = sorted(faults, key=lambda fault: fault.line)
-    count = "1 fault" if len(ordered) == 1 else f"{len(ordered)} faults"
+    count = counted(len(ordered), "fault")
     listed = "\n".join(f"  {fault}" for fault in ordered)
     return InvalidInput(
         f"{file_name} has {count}; nothing was changed\n{listed}",

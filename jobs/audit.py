@@ -29,6 +29,7 @@ from tidewheel.indexing.audit import (
     receipt_findings,
 )
 from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.printable import counted, one_line
 from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.state import FileFact, TableState
 from tidewheel.jobs.audit_bytes import byte_findings
@@ -78,7 +79,7 @@ def audit(job: ArchiveJob, *, deep: bool = True) -> AuditReport:
     if receipts:
         findings += _log_entries(snapshot, receipts)
         findings += quarantine_findings(job, snapshot, receipts)
-    job.progress(f"counting {len(files)} files")
+    job.progress(f"counting {counted(len(files), 'file')}")
     readings = read_contents(snapshot)
     for reading in readings:
         findings += reading.findings
@@ -186,7 +187,9 @@ def _log_entries(snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) ->
         try:
             same = entry_receipt(snapshot, version) == known.get(version)
         except (Damaged, KeyError, TypeError, ValueError) as error:
-            findings.append(Finding(Kind.UNREADABLE, f"the log entry {file.path}: {error}", None, file.path))
+            findings.append(
+                Finding(Kind.UNREADABLE, f"the log entry {file.path}: {one_line(str(error))}", None, file.path)
+            )
             continue
         if not same:
             message = f"the receipt in the log entry {file.path} is not the one that the ledger keeps"

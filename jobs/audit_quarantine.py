@@ -13,6 +13,7 @@ from tidewheel.commits.quarantine import FOLDER, open_quarantine
 from tidewheel.indexing.audit import Finding, Kind
 from tidewheel.indexing.batches import batches_at
 from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.storage.location import SIDE_FOLDER
 from tidewheel.storage.snapshot import Snapshot
@@ -26,7 +27,7 @@ def quarantine_findings(job: ArchiveJob, snapshot: Snapshot, receipts: Sequence[
         table = open_quarantine(job.location)
         read = pa.table(table.to_pyarrow_table()) if table is not None else None
     except (Damaged, DeltaError, OSError, pa.ArrowException) as error:
-        return [Finding(Kind.UNREADABLE, f"the quarantine cannot be read: {error}", None, PATH)]
+        return [Finding(Kind.UNREADABLE, f"the quarantine cannot be read: {one_line(str(error))}", None, PATH)]
     there: Counter[tuple[int, str]] = Counter()
     if read is not None:
         there.update(zip(*(read.column(name).to_pylist() for name in ("slot", "attempt")), strict=True))

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidewheel.indexing.audit import Finding, Kind
+from tidewheel.indexing.printable import counted, one_line
 from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.audit_files import unreadable
 from tidewheel.jobs.expressions import expiration_slot_of, quoted, row_hash
@@ -70,8 +71,8 @@ def _wrong_rows(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> li
         slot, path = row["ins_slot"], _relative(snapshot, row["path"])
         example = f", for example key {row['key']}" if number < EXAMPLES_MAX else ""
         message = (
-            f"{row['rows']} records of slot {axis.name(slot)} that expire in slot {axis.name(row['exp_slot'])} are "
-            f"not as they were stored{example}: {path}"
+            f"not as stored: {counted(row['rows'], 'record')} of slot {axis.name(slot)}, expiring in slot "
+            f"{axis.name(row['exp_slot'])}{example}: {path}"
         )
         findings.append(Finding(Kind.CHANGED, message, (slot, row["exp_slot"]), path, 0, row["rows"], (slot, slot)))
     return findings
@@ -85,7 +86,7 @@ def _reason(snapshot: Snapshot, fact: FileFact) -> str:
             for _ in parquet.iter_batches():
                 pass
     except (OSError, pa.ArrowException, ValueError, MemoryError) as error:
-        return str(error)
+        return one_line(str(error))
     return "Spark cannot read it to its end"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import duckdb
 
 from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
@@ -41,11 +42,14 @@ def explained(error: Exception, opened: Sequence[Opened], *, question: str = "")
         found = _first(undecodable_file(*one) for one in opened)
     if found is not None:
         return found
-    if question and isinstance(error, duckdb.Error) and not isinstance(error, duckdb.IOException):
+    # No file is at fault, though DuckDB says IO Error of values as well.
+    if question and isinstance(error, duckdb.Error):
         shown = "live" if len(opened) == 1 else "NAME"
-        return InvalidInput(f"the query {question!r} failed: {error}", f"see the columns: DESCRIBE {shown}")
+        return InvalidInput(
+            f"the query {question!r} failed: {one_line(str(error))}", f"see the columns: DESCRIBE {shown}"
+        )
     return Damaged(
-        f"{named} cannot be read: {error}",
+        f"{named} cannot be read: {one_line(str(error))}",
         "find what is damaged: " + ", ".join(f"tidewheel audit {one.location.uri}" for one, _ in opened),
     )
 

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from tidewheel.indexing.errors import Damaged, TidewheelError
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.state import FileFact
 from tidewheel.sql.damage import FileGone, VersionGone
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
@@ -53,7 +54,7 @@ def undecodable_file(snapshot: Snapshot, files: Sequence[FileFact]) -> Damaged |
                 for group in range(parquet.num_row_groups):
                     parquet.read_row_group(group, use_threads=False)
         except (OSError, pa.ArrowException) as error:
-            return Damaged(f"the file {path} cannot be read: {error}", _audit(snapshot), path=file.path)
+            return Damaged(f"the file {path} cannot be read: {one_line(str(error))}", _audit(snapshot), path=file.path)
     return None
 
 
@@ -65,5 +66,5 @@ def _footer_fault(filesystem: fs.FileSystem, path: str) -> str:
     try:
         pq.read_metadata(path, filesystem=filesystem)
     except (OSError, pa.ArrowException) as error:
-        return str(error)
+        return one_line(str(error))
     return ""

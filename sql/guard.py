@@ -3,7 +3,8 @@
 The sandbox already keeps a statement from files that are not the version's. This check closes the rest: naming one
 of the version's files directly would show records that have expired, and COPY could write over it. It looks at
 DuckDB's own syntax tree, in which DuckDB 2.0 has INSERT, DELETE and COPY inside WITH as well; kinds of node that
-are not listed here are refused.
+are not listed here are refused. So are the functions that tell of the process instead of its records: the settings
+name every data file.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import duckdb
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import one_line
 from tidewheel.sql.connections import open_connection
 from tidewheel.sql.quoting import Sql, quote_literal
 from tidewheel.sql.session_views import ALONE
@@ -24,11 +26,14 @@ from tidewheel.sql.session_views import ALONE
 # Table functions that read nothing but their arguments, and the macros over `live`.
 TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree"})
 PROBES = frozenset({"probe", "probe_range"})
+# Of settings and variables, of a file's minimum and maximum with what has expired, of views; and into DuckDB's log.
+FUNCTIONS_REFUSED = frozenset({"current_setting", "getvariable", "stats", "pg_get_viewdef", "write_log"})
 QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 SOURCES = frozenset(
     {"EMPTY", "BASE_TABLE", "TABLE_FUNCTION", "SUBQUERY", "JOIN", "EXPRESSION_LIST", "PIVOT", "SHOW_REF"}
 )
 SHOWN = frozenset({"DESCRIBE", "SUMMARY"})
+_NOT_SELECT = "Only SELECT statements"
 _PLAIN_NAME = re.compile(r"\w+")
 
 
@@ -91,7 +96,9 @@ def syntax_tree(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
     call = f"SELECT json_serialize_sql(CAST({quote_literal(query)} AS VARCHAR))"
     answer = json.loads(connection.sql(call).fetchall()[0][0])
     if answer["error"]:
-        raise InvalidInput(f"the query cannot be run: {answer['error_message']}", "give one SELECT")
+        said = one_line(answer["error_message"])
+        wrong = "it is no SELECT, and a query only reads" if said.startswith(_NOT_SELECT) else said
+        raise InvalidInput(f"the query cannot be run: {wrong}", "give one SELECT")
     return list(answer["statements"])
 
 
@@ -122,6 +129,11 @@ def _check(node: dict[str, Any], around: Surroundings, with_queries: set[tuple[s
         raise InvalidInput(f"a query here only reads, it cannot do {_words(kind)}", "give one SELECT")
     if "alias" in node and "sample" in node and "class" not in node and kind not in SOURCES:
         raise InvalidInput(f"a query cannot read from {_words(kind)} here", around.remedy)
+    if str(node.get("function_name")).lower() in FUNCTIONS_REFUSED:
+        raise InvalidInput(
+            f"a query cannot call {node['function_name']} here: it tells of the program, not of the records",
+            around.remedy,
+        )
     if kind == "BASE_TABLE":
         views = {tuple(name.lower().split(".")) for name in around.views}
         _check_name(node, views | with_queries, "table", around.remedy)

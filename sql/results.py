@@ -10,6 +10,7 @@ import duckdb
 from arro3.core import RecordBatch, Table
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.slots import iso
 from tidewheel.sql.access import Access
 from tidewheel.storage.python_values import python_values
 
@@ -35,6 +36,10 @@ class Result:
         self._rows = rows
         self._translate = translate
         self._owner = owner  # the connection a stream reads from must outlive it
+
+    def __repr__(self) -> str:
+        rows = f"{self._rows.num_rows} rows" if isinstance(self._rows, pa.Table) else "a stream"
+        return f"<Result of version {self.version} as of {iso(self.as_of_us)}: {rows} of {', '.join(self.columns)}>"
 
     @property
     def access(self) -> Access:

@@ -16,6 +16,7 @@ from typing import Any
 from tidewheel.indexing.changes import Change, changes_between
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.ledger import Ledger, fold_all
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.state import TableState
 from tidewheel.storage.machine import machine_fault
@@ -151,7 +152,7 @@ def _read(snapshot: Snapshot, path: str) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(gzip.decompress(snapshot.location.read_bytes(path)))
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise machine_fault(str(error), f"while reading {path}") or Damaged(
-            f"the ledger file {path} cannot be read: {error}",
+            f"the ledger file {path} cannot be read: {one_line(str(error))}",
             "if the log still reaches back to the file before it, delete this one: it is folded again",
         ) from error
     return content
@@ -167,7 +168,7 @@ def _log_entry(snapshot: Snapshot, version: int) -> dict[str, Any]:
         _refuse_cut(actions[0]["commitInfo"] if actions else {}, lines)
     except (OSError, ValueError) as error:
         raise machine_fault(str(error), f"while reading {path}") or Damaged(
-            f"the log entry {path} cannot be read ({error}); its receipt is not in the ledger yet",
+            f"the log entry {path} cannot be read ({one_line(str(error))}); its receipt is not in the ledger yet",
             _ENTRY_REMEDY,
         ) from error
     return actions[0]["commitInfo"] if actions else {}

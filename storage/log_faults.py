@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidewheel.indexing.printable import one_line
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import list_log
 
@@ -82,4 +83,4 @@ def _missing_checkpoint(location: Location, there: set[int]) -> list[str]:
 
 
 def _gist(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+    return one_line(str(error))[:200]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.vacuum import StoredFile, unreferenced, version_needed_min
 from tidewheel.storage.location import Location
 from tidewheel.storage.stored_files import stored_files
@@ -73,6 +74,7 @@ def _removed(location: Location, entry: StoredFile) -> Iterator[str]:
                 yield unquote(json.loads(line)["remove"]["path"])
     except (OSError, ValueError, KeyError) as error:
         raise Damaged(
-            f"the log entry {entry.path} cannot be read ({error}), so it is not known which files its readers need",
+            f"the log entry {entry.path} cannot be read ({one_line(str(error))}), so it is not known which "
+            "files its readers need",
             f"restore it from a copy; see what else is wrong: tidewheel audit {location.uri}",
         ) from error

@@ -1,9 +1,14 @@
-"""What the operating system refused, told apart from damage: the archive is not at fault, and stays as it was."""
+"""What the operating system, the network or the object store refused, told apart from damage.
+
+The archive is not at fault, and stays as it was.
+"""
 
 from __future__ import annotations
 
-from tidewheel.indexing.errors import InvalidInput, NotInstalled, TidewheelError
+from tidewheel.indexing.errors import InvalidInput, NotInstalled, TidewheelError, Unavailable
+from tidewheel.indexing.printable import one_line
 
+_AGAIN = "then run the command again"
 # Words of the system, of Java, Arrow and delta-rs → what it means, what to do, and the kind of error.
 _FAULTS: tuple[tuple[tuple[str, ...], str, str, type[TidewheelError]], ...] = (
     (
@@ -13,6 +18,39 @@ _FAULTS: tuple[tuple[tuple[str, ...], str, str, type[TidewheelError]], ...] = (
         "Java unpacks it into its temporary folder, which may be mounted with noexec: name another, on this machine "
         "SPARK_LOCAL_DIRS=/folder, on the workers of a cluster JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=/folder",
         NotInstalled,
+    ),
+    (
+        # Where Amazon's machines are asked for keys when there are none in the environment.
+        ("169.254.169.254", "NoAuthWithAWSException", "Unable to load credentials", "EC2MetadataClient"),
+        "there are no keys for the object store",
+        f"set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, {_AGAIN}",
+        InvalidInput,
+    ),
+    (
+        ("InvalidAccessKeyId", "INVALID_ACCESS_KEY_ID", "SignatureDoesNotMatch", "SIGNATURE_DOES_NOT_MATCH",
+         "AccessDenied", "ACCESS_DENIED", "ExpiredToken", "InvalidToken", "403 Forbidden", "status 403",
+         "Status Code: 403", "401 Unauthorized", "status 401", "Access Denied", "AuthorizationHeaderMalformed"),
+        "the object store does not accept the keys",
+        f"check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and what the key may do, {_AGAIN}",
+        InvalidInput,
+    ),
+    (
+        ("NoSuchBucket", "NO_SUCH_BUCKET", "bucket does not exist", "Bucket not found"),
+        "there is no such bucket",
+        f"correct the path, or create the bucket, {_AGAIN}",
+        InvalidInput,
+    ),
+    (
+        ("Connection refused", "Connection reset", "Connection timed out", "ConnectException", "NETWORK_CONNECTION",
+         "error sending request", "error following redirect", "dns error", "Could not resolve host",
+         "Name or service not known", "UnknownHostException", "Temporary failure in name resolution",
+         "NoRouteToHostException", "Network is unreachable", "No route to host", "operation timed out",
+         "SocketTimeoutException", "Unable to execute HTTP request", "Broken pipe", "connection closed before message",
+         "SLOW_DOWN", "SlowDown", "503 Service Unavailable", "500 Internal Server Error", "502 Bad Gateway",
+         "The connection attempt failed"),
+        "the other side does not answer",
+        f"see that the host is up and its address right (for an object store, AWS_ENDPOINT_URL), {_AGAIN}",
+        Unavailable,
     ),
     (
         ("No space left on device", "Disk quota exceeded"),
@@ -46,12 +84,12 @@ _FAULTS: tuple[tuple[tuple[str, ...], str, str, type[TidewheelError]], ...] = (
 def machine_fault(
     text: str, doing: str, said: str = "", *, state: str = "Nothing was changed"
 ) -> TidewheelError | None:
-    """The error to raise if a text speaks of a fault of the machine, else None; `said` is its gist.
+    """The error to raise if a text speaks of a fault of the machine or of the way to another; `said` is its gist.
 
     >>> print(machine_fault("IOError: Too many open files (os error 24)", "while reading a.json").message)
     too many files are open while reading a.json (IOError: Too many open files (os error 24)). Nothing was changed
     """
-    said = said or " ".join(text.split())[:300]
+    said = said or one_line(text)[:500]
     for signs, what, remedy, kind in _FAULTS:
         if any(sign in text for sign in signs):
             return kind(f"{what} {doing} ({said}). {state}", remedy)

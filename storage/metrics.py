@@ -48,7 +48,9 @@ COUNTERS = (
     Family("tidewheel_commits_total", "counter", "Commits by operation."),
     Family("tidewheel_rows_total", "counter", "Records that batches brought, by what became of them."),
     Family("tidewheel_rows_rewritten_total", "counter", "Stored records that were written again."),
-    Family("tidewheel_files_total", "counter", "Data files that commits added, removed, or removed without reading them."),
+    Family(
+        "tidewheel_files_total", "counter", "Data files that commits added, removed, or removed without reading them."
+    ),
     Family("tidewheel_bytes_total", "counter", "Bytes of these files."),
     Family("tidewheel_work_seconds_total", "counter", "Time before the commits, by step."),
 )

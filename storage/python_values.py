@@ -1,6 +1,6 @@
-"""Arrow values as Python's: a moment or day that Python's calendar ends before becomes its ISO text, not an error.
+"""Arrow values as Python's: a moment or day that Python cannot hold becomes its ISO text, not an error.
 
-PostgreSQL's 'infinity', for one, arrives as a moment in the year 294247.
+PostgreSQL's 'infinity', for one, arrives as a moment in the year 294247; and Python's clocks know no nanoseconds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _SAME = {
     *map(str, (DataType.string(), DataType.int64(), DataType.int32(), DataType.float64(), DataType.bool())),
     'Timestamp(µs, "UTC")',
 }
+_UNIT_NS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 
 
 def python_values(column: ArrowArrayExportable | ArrowStreamExportable) -> list[Any]:
@@ -51,11 +52,23 @@ def _value(scalar: pa.Scalar) -> Any:
         return scalar.as_py()
     except (OverflowError, ValueError):
         if pa.types.is_timestamp(scalar.type):
-            return iso(scalar.cast(pa.timestamp("us", scalar.type.tz)).value)
+            return _iso_text(scalar)
         if pa.types.is_date(scalar.type):
             return iso(scalar.cast(pa.date32()).value * _DAY_US).partition("T")[0]
         if pa.types.is_struct(scalar.type):
             return {name: _value(scalar[name]) for name in scalar}
+        if pa.types.is_map(scalar.type):
+            return [(_value(entry[0]), _value(entry[1])) for entry in scalar.values]
         if pa.types.is_list(scalar.type) or pa.types.is_large_list(scalar.type):
             return [_value(one) for one in scalar]
-        raise
+        return scalar.cast(pa.string()).as_py()
+
+
+def _iso_text(moment: pa.Scalar) -> str:
+    """A moment's ISO text, to the nanosecond if it has any."""
+    micros, nanos = divmod(moment.value * _UNIT_NS[moment.type.unit], 1000)
+    text = iso(micros)
+    if not nanos:
+        return text
+    seconds, _, fraction = text.removesuffix("Z").partition(".")
+    return f"{seconds}.{fraction or '000000'}{nanos:03d}Z"

@@ -7,6 +7,7 @@ files. Head, watermark and the digest of the files ride in transaction identifie
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Iterable
@@ -20,7 +21,8 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.schema import PrimitiveType
 
 from tidewheel.indexing.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, Definition
-from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.errors import Damaged, InvalidInput, Unavailable
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.state import FileFact
 from tidewheel.storage.file_facts import facts_in
 from tidewheel.storage.location import Location
@@ -181,12 +183,35 @@ def _open_table(location: Location, version: int | None) -> DeltaTable:
             f"there is no archive at {location.uri}", "check the path, or create it: tidewheel init ARCHIVE"
         ) from error
     except (DeltaError, OSError, ValueError) as error:
-        from tidewheel.storage.log_faults import log_faults
-
+        _refuse_no_folder(location, error)
         at = "" if version is None else f" at version {version}"
-        raise machine_fault(str(error), f"while reading the Delta log of {location.uri}") or Damaged(
-            f"the Delta log of {location.uri}{at} cannot be read: {'; '.join(log_faults(location)) or error}",
+        doing = f"while reading the Delta log of {location.uri}"
+        raise machine_fault(str(error), doing) or Damaged(
+            f"the Delta log of {location.uri}{at} cannot be read: {_faults_in_log(location) or one_line(str(error))}",
             _LOG_REMEDY,
+        ) from error
+
+
+def _faults_in_log(location: Location) -> str:
+    from tidewheel.storage.log_faults import log_faults
+
+    try:
+        return "; ".join(log_faults(location))
+    except OSError as error:
+        if location.is_local:
+            raise
+        # A store that answers, and not as one: most often the address is that of something else.
+        raise Unavailable(
+            f"the Delta log of {location.uri} cannot be listed: {one_line(str(error))}",
+            "see that AWS_ENDPOINT_URL is the address of an object store, then run the command again",
+        ) from error
+
+
+def _refuse_no_folder(location: Location, error: Exception) -> None:
+    """A file, a device or a pipe is no archive that is damaged; of stores there is nothing to look at."""
+    if location.is_local and os.path.lexists(location.uri) and not os.path.isdir(location.uri):
+        raise InvalidInput(
+            f"{location.uri} is not a folder, so there is no archive", "give the folder of an archive's table"
         ) from error
 
 

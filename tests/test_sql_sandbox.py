@@ -1,5 +1,6 @@
 """Ad-hoc SQL reads the view `live` and nothing else: not other files, not the archive's own behind the view's back."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -61,6 +62,13 @@ ALLOWED = [
 
 # {file} is a live data file, {side} another file of the archive, {secret} a file outside, {new} one to be written.
 FORBIDDEN = [
+    "select current_setting('allowed_paths')",
+    "select system.main.CURRENT_SETTING('allowed_paths')",
+    "select list_transform([1], lambda x: \"current_setting\"('temp_directory'))",
+    "select getvariable('x')",
+    "select stats(size) from live",
+    "select pg_get_viewdef(1)",
+    "select write_log('x')",
     "select * from '{file}'",
     'select * from "{file}"',
     "from '{side}'",
@@ -261,3 +269,46 @@ def test_a_query_leaves_nothing_behind(reader):
     reader.sql("select key from live order by key").rows()
     assert set(os.listdir()) == here
     assert not Path(".tmp").exists()
+
+
+def functions_of_duckdb(*, all_of_them):
+    """Scalar functions and macros of up to two values, but for those that only let time pass."""
+    which = "true" if all_of_them else "stability <> 'CONSISTENT'"
+    listed = duckdb.sql(
+        "select distinct function_name, len(parameters) from duckdb_functions() "
+        f"where function_type in ('scalar', 'macro') and len(parameters) <= 2 and {which} order by all"
+    )
+    return [(name, values) for name, values in listed.fetchall() if name.isidentifier() and "sleep" not in name]
+
+
+@pytest.mark.parametrize(
+    ("all_of_them", "calls_min"), [(False, 40), pytest.param(True, 1000, marks=pytest.mark.nightly)]
+)
+def test_no_function_tells_where_the_files_lie(reader, place, all_of_them, calls_min):
+    """A sweep over DuckDB's own list, so that a function of a later version is seen as well."""
+    told, calls = set(), 0
+    for name, values in functions_of_duckdb(all_of_them=all_of_them):
+        for given in itertools.product(("'allowed_paths'", "1"), repeat=values):
+            try:
+                said = str(reader.sql(f'select "{name}"({", ".join(given)})').rows())
+            except InvalidInput as error:
+                said = str(error)
+            calls += 1
+            if str(place) in said:
+                told.add(name)
+    assert not told
+    assert calls > calls_min
+
+
+@pytest.mark.parametrize("query", ["delete from live", "pragma version", "explain select 1", "set threads = 1"])
+def test_what_is_no_select_is_told_as_that(reader, query):
+    with pytest.raises(InvalidInput, match="it is no SELECT, and a query only reads"):
+        reader.sql(query)
+
+
+def test_an_error_of_several_lines_is_told_in_one(reader):
+    with pytest.raises(InvalidInput) as caught:
+        reader.sql("select\n  keyy\nfrom live").rows()
+    assert "Binder Error" in caught.value.message
+    assert "\\n" not in caught.value.message.partition("failed: ")[2]
+    assert "LINE" not in caught.value.message

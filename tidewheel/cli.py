@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import click
 
 from tidewheel.commands import COMMANDS
-from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.errors import NotInstalled, TidewheelError
 from tidewheel.indexing.printable import printable
 from tidewheel.output import BROKEN_PIPE, Output
 
@@ -55,7 +55,7 @@ class Program(click.Group):
                 return _nobody_reads()
             if output.debug:
                 traceback.print_exc()
-            known = _refused_by_machine(error, output.archive) or _spark_lost(error)
+            known = _spark_lost(error) or _not_installed(error) or _refused_by_machine(error, output.archive)
             return output.fail(known) if known else output.unexpected(error)
 
 
@@ -67,6 +67,16 @@ def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None
 
     doing = f"while working on {archive or 'the archive'}"
     return machine_fault(f"{type(error).__name__}: {error}", doing, state=_STATE)
+
+
+def _not_installed(error: Exception) -> TidewheelError | None:
+    """A package that the command needs and this environment does not have."""
+    if not isinstance(error, ModuleNotFoundError) or (error.name or "").startswith("tidewheel"):
+        return None
+    return NotInstalled(
+        f"this command needs the Python package {error.name}, which is not installed. {_STATE}",
+        "install tidewheel with all that it needs: pip install tidewheel",
+    )
 
 
 def _spark_lost(error: Exception) -> TidewheelError | None:

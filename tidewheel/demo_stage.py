@@ -19,10 +19,11 @@ from rich.text import Text
 
 from tidewheel.heatmap import APPENDED, CHANGED, HeatMap, marks_of
 from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.status import Status, status_of
 from tidewheel.output import Output
-from tidewheel.views.figures import count, counted, seconds, size, slots_name
+from tidewheel.views.figures import count, seconds, size, slots_name
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive

@@ -12,6 +12,7 @@ from tidewheel.commands.common import ARCHIVE, DRY_RUN, YES, command, opened
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import keys_in, whole_key
 from tidewheel.indexing.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
+from tidewheel.indexing.printable import counted
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def forget(
         columns = opened_archive.snapshot().definition.key
         wanted = [whole_key(text, columns) for text in (*keys, *listed)]
     if not dry_run:
-        what = f"{len(wanted)} keys" if wanted else f"all records where {where}"
+        what = counted(len(wanted), "key") if wanted else f"all records where {where}"
         output.confirm(f"Forget {what} in archive {archive}, for good?", yes)
     with opened(output, archive, "starting Spark") as opened_archive:
         outcome = opened_archive.forget(wanted, where=where, dry_run=dry_run)

@@ -8,6 +8,7 @@ import click
 
 from tidewheel.commands.common import ARCHIVE, COUNT_MAX, command, opened
 from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.printable import counted
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
@@ -124,6 +125,6 @@ def audit(output: Output, archive: str, deep: bool) -> None:
     output.show(report.to_json(), lambda: audit_view(report))
     if not report.clean:
         raise Damaged(
-            f"archive {archive} is not what its receipts say: {len(report.findings)} findings",
+            f"archive {archive} is not what its receipts say: {counted(len(report.findings), 'finding')}",
             report.remedy or "stop writing into it, and restore what is named above from a copy",
         )

@@ -11,9 +11,9 @@ import click
 from tidewheel.commands.common import ARCHIVE, AS_OF, COLUMNS, COUNT_MAX, command, names_in, opened
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import key_values
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.slots import iso
 from tidewheel.output import Output
-from tidewheel.views.figures import counted
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive

@@ -18,6 +18,7 @@ from tidewheel.commands.common import (
     opened,
 )
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
+from tidewheel.indexing.printable import counted
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def backfill(
     opened_archive = open(archive)
     slots = opened_archive.slots_to_fill(start, end, missing=missing)
     outcomes: list[Outcome] = []
-    with output.counting(f"{len(slots)} slots", -(-len(slots) // max(each, 1))) as advance:
+    with output.counting(counted(len(slots), "slot"), -(-len(slots) // max(each, 1))) as advance:
 
         def committed(outcome: Outcome) -> None:
             outcomes.append(outcome)

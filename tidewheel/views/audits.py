@@ -8,7 +8,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidewheel.views.figures import count, seconds, size
-from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
     from tidewheel.jobs.audit import AuditReport
@@ -24,9 +23,8 @@ def audit_view(report: AuditReport) -> RenderableType:
     )
     if report.clean:
         return Text.assemble(("clean: ", "bold green"), f"{looked} are what the receipts say")
-    table = plain_table("finding", "what", "file", left=(0, 1, 2))
-    for one in report.findings[:_FINDINGS_SHOWN]:
-        table.add_row(one.kind.value, one.message, one.path or "")
+    # Not a table: a message may be as long as several lines, and names its file itself.
+    lines = [Text.assemble((one.kind.value, "bold"), f": {one.message}") for one in report.findings[:_FINDINGS_SHOWN]]
     hidden = len(report.findings) - _FINDINGS_SHOWN
     more = [Text(f"and {hidden} more, all of them with --json")] if hidden > 0 else []
-    return Group(Text.assemble(("not clean: ", "bold red"), f"looked at {looked}"), table, *more)
+    return Group(Text.assemble(("not clean: ", "bold red"), f"looked at {looked}"), *lines, *more)

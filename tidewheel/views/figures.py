@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.slots import TimeAxis, iso
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
@@ -14,15 +15,6 @@ def count(number: float) -> str:
     '1,234,567'
     """
     return f"{number:,.0f}"
-
-
-def counted(number: int, thing: str) -> str:
-    """A number with its thing.
-
-    >>> counted(1, "slot"), counted(2000, "file")
-    ('1 slot', '2,000 files')
-    """
-    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 
 
 def size(number: float) -> str:
@@ -73,4 +65,4 @@ def slots_name(axis: TimeAxis, slots: tuple[int, ...]) -> str:
         return "no slot"
     if len(slots) == 1:
         return slot_name(axis, slots[0])
-    return f"{len(slots)} slots, {slot_name(axis, slots[0])} to {slot_name(axis, slots[-1])}"
+    return f"{counted(len(slots), 'slot')}, {slot_name(axis, slots[0])} to {slot_name(axis, slots[-1])}"

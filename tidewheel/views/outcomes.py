@@ -10,10 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tidewheel.indexing.plan import FileChange, Plan
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.views.definitions import generation_text
-from tidewheel.views.figures import count, counted, seconds, short_iso, size, slot_name, slots_name
+from tidewheel.views.figures import count, seconds, short_iso, size, slot_name, slots_name
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ def receipt_view(version: int | None, receipt: Receipt, axis: TimeAxis) -> Rende
         parts += ["", _slots_table(receipt.slots, axis)]
     if receipt.forgotten:
         rows = sum(cell.rows for _, cells in receipt.forgotten for cell in cells.values())
-        parts.append(f"{count(rows)} records forgotten; {len(receipt.tombstones)} tombstones keep them out")
+        kept_out = counted(len(receipt.tombstones), "tombstone")
+        parts.append(f"{counted(rows, 'record')} forgotten; {kept_out} against their return")
     if receipt.files_added or receipt.files_removed:
         parts += ["", _files_table(receipt), ""]
-    parts.append(f"{len(receipt.subindices_touched)} sub-indices touched, {_timings(receipt)}")
+    parts.append(f"{counted(len(receipt.subindices_touched), 'sub-index', 'sub-indices')} touched, {_timings(receipt)}")
     return Group(*parts)
 
 

@@ -11,8 +11,9 @@ from rich.text import Text
 from tidewheel.heatmap import HeatMap
 from tidewheel.indexing.deadline import Deadline, Part
 from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.status import Status
-from tidewheel.views.figures import count, counted, share, short_iso, size
+from tidewheel.views.figures import count, share, short_iso, size
 
 _GAPS_SHOWN = 5
 
