@@ -40,6 +40,7 @@ class Outcome:
     receipt: Receipt | None = None
     version: int | None = None
     tries: int = 1
+    quarantined_forgotten: int = 0
 
 
 @dataclass
@@ -161,8 +162,8 @@ class _Attempt:
         gone = sorted(file.fact.path for file in work.written.files if file.fact.path not in there)
         if gone:
             raise InvalidInput(
-                f"this attempt on archive {one.state.definition.name} wrote {counted(len(gone), 'file')} that went "
-                f"before its commit, the first is {gone[0]}. Nothing was changed",
+                f"this attempt on archive {one.state.definition.name} wrote {counted(len(gone), 'file')} now "
+                f"gone before its commit, the first is {gone[0]}. Nothing was changed",
                 "see who else deletes files below the archive's folder, then run the command again",
             )
 

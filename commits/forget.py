@@ -32,13 +32,13 @@ from tidewheel.indexing.receipts import Receipt, Tombstone
 def forget(job: ArchiveJob, *, keys: Iterable[Sequence[str]] = (), where: str = "", dry_run: bool = False) -> Outcome:
     """Remove the matching records, and filter them out of everything that comes up to the last applied slot."""
     selection = Selection(tuple(dict.fromkeys(tuple(key) for key in keys)), where)
+    # Before the commit: a predicate that some quarantined record fails must not fail after it.
+    quarantined = job.hand.sweep(job, selection, dry_run=True)
     outcome = attempt(replace(job, file=None), _Forget(selection), dry_run=dry_run)
     if not dry_run:
-        swept = job.hand.sweep(job, selection)
+        quarantined = job.hand.sweep(job, selection, dry_run=False)
         reach("quarantine_swept")
-        if swept:
-            job.progress(f"{swept} quarantined records forgotten as well")
-    return outcome
+    return replace(outcome, quarantined_forgotten=quarantined)
 
 
 @dataclass

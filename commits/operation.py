@@ -85,5 +85,5 @@ class Hand(Protocol):
     def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[str, ...]]) -> frozenset[str]:
         """What tombstones say of these keys; values that are not of their column's type are refused."""
 
-    def sweep(self, job: ArchiveJob, selection: Selection) -> int:
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
         """Remove the selected records from the quarantine; how many there were."""

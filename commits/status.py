@@ -7,7 +7,7 @@ from tidewheel.indexing.status import Awaiting, Status, status_of
 from tidewheel.indexing.vacuum import unreferenced
 from tidewheel.storage.ledger_store import state_of
 from tidewheel.storage.snapshot import Snapshot
-from tidewheel.storage.stored_files import attempt_folder, stored_files
+from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files
 
 
 def status(job: ArchiveJob, *, listing: bool = True) -> Status:
@@ -18,7 +18,11 @@ def status(job: ArchiveJob, *, listing: bool = True) -> Status:
 
 
 def _awaiting(snapshot: Snapshot) -> Awaiting:
-    """What lies there without being in the newest version: vacuum's, as soon as grace is over."""
-    written = [file for file in stored_files(snapshot.location) if attempt_folder(file.path) is not None]
+    """What lies there without being in the newest version: vacuum's, as soon as grace is over.
+
+    Not the side folder in which Spark writes what is not stored: that never was in the archive.
+    """
+    listed = stored_files(snapshot.location)
+    written = [file for file in listed if attempt_folder(file.path) is not None and not is_scratch(file.path)]
     waiting = unreferenced(written, {fact.path for fact in snapshot.files})
     return Awaiting(len(waiting), sum(file.bytes for file in waiting))

@@ -24,7 +24,6 @@ from tidewheel.commits.fence import fence
 from tidewheel.commits.vacuum_quarantine import sweep_quarantine
 from tidewheel.commits.vacuum_report import DATA, LEASE, LOG_FILES, TEMPORARY, VacuumReport
 from tidewheel.commits.vacuum_steps import delete, delete_log, write_checkpoint
-from tidewheel.indexing.fates import FATES
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
 from tidewheel.storage.floor import raise_floor, undos, withdraw
@@ -34,7 +33,7 @@ from tidewheel.storage.ledger_store import fold_into_ledger, folded_versions
 from tidewheel.storage.location import SIDE_FOLDER, Location
 from tidewheel.storage.log_files import LogFiles, list_log, never_named, removed_after
 from tidewheel.storage.snapshot import Snapshot
-from tidewheel.storage.stored_files import attempt_folder, stored_files
+from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files
 
 
 def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
@@ -78,13 +77,12 @@ def _sweep_data(
     current = {fact.path for fact in snapshot.files}
     needed = current | removed_after(job.location, log, oldest)
     gone = unneeded(listed, needed, since_us)
-    # Spark writes what is not stored as well, into a side folder that no commit names.
-    data = [file for file in gone if f"/layout={FATES}/" not in file.path]
+    data = [file for file in gone if not is_scratch(file.path)]
     if not report.dry_run and never_named(job.location, log, data):
         gone = _behind_a_fence(job, snapshot, gone)
     report.count(DATA, gone)
     going = {file.path for file in gone}
-    waiting = [file for file in unreferenced(listed, current) if file.path not in going]
+    waiting = [file for file in unreferenced(listed, current) if file.path not in going and not is_scratch(file.path)]
     report.awaiting_files, report.awaiting_bytes = len(waiting), sum(file.bytes for file in waiting)
     if report.dry_run:
         return

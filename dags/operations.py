@@ -19,6 +19,7 @@ from tidewheel.indexing.key_text import keys_in, whole_key
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+    from rich.console import RenderableType
 
     from tidewheel.archive import Archive
     from tidewheel.commits.attempt import Outcome
@@ -79,7 +80,11 @@ class Migrate(ArchiveOperator):
 
     def work(self, archive: Archive, context: Context) -> dict[str, Any] | None:
         params = context["params"]
-        return _told(self, archive, archive.migrate(rebuild=params["rebuild"], dry_run=params["dry_run"]))
+        outcome = archive.migrate(rebuild=params["rebuild"], dry_run=params["dry_run"])
+
+        from tidewheel.views.outcomes import outcome_view
+
+        return _told(self, archive, outcome, outcome_view(outcome, archive.axis))
 
 
 class Forget(ArchiveOperator):
@@ -90,13 +95,14 @@ class Forget(ArchiveOperator):
         columns = archive.snapshot().definition.key
         keys = _keys_in(params["keys_file"], columns) if params["keys_file"] else []
         outcome = archive.forget(keys, where=params["where"], dry_run=params["dry_run"])
-        return _told(self, archive, outcome)
+
+        from tidewheel.views.outcomes import forgotten_view
+
+        return _told(self, archive, outcome, forgotten_view(outcome, archive.axis, dry_run=params["dry_run"]))
 
 
-def _told(task: ArchiveOperator, archive: Archive, outcome: Outcome) -> dict[str, Any] | None:
-    from tidewheel.views.outcomes import outcome_view
-
-    say(task.log, outcome_view(outcome, archive.axis))
+def _told(task: ArchiveOperator, archive: Archive, outcome: Outcome, view: RenderableType) -> dict[str, Any] | None:
+    say(task.log, view)
     if outcome.receipt is None:
         return None
     write_metrics(archive, task.log)

@@ -20,8 +20,9 @@ from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.carry_out import placed, read_files, write_work
 from tidewheel.jobs.expressions import keyed_digest, long, quoted
+from tidewheel.jobs.predicate import NOTHING_CHANGED, computing
 from tidewheel.jobs.quarantine import sweep_quarantine
-from tidewheel.jobs.schema import columns_of
+from tidewheel.jobs.schema import columns_of, full_schema_of
 from tidewheel.jobs.selection import key_digests, matched
 from tidewheel.jobs.session import open_session
 from tidewheel.storage.snapshot import Snapshot
@@ -60,14 +61,16 @@ class SparkHand:
         kinds = {field.name: field.dataType.simpleString() for field in columns_of(snapshot).fields}
         return frozenset(key_digests(keys, open_session(), snapshot.definition, kinds))
 
-    def sweep(self, job: ArchiveJob, selection: Selection) -> int:
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
         """Remove the selected records from the quarantine; how many there were."""
         snapshot = job.snapshot()
+        state = NOTHING_CHANGED if dry_run else "What was stored is forgotten, what is quarantined is not"
 
         def marked(frame: DataFrame) -> DataFrame:
             return matched(frame, selection, open_session(), snapshot.definition)
 
-        return sweep_quarantine(job, columns_of(snapshot), marked)
+        with computing(selection.where, full_schema_of(snapshot), state):
+            return sweep_quarantine(job, columns_of(snapshot), marked, dry_run=dry_run)
 
 
 def _kept(snapshot: Snapshot, plan: Plan, files: Sequence[FileFact], generation: Generation) -> DataFrame:
@@ -90,7 +93,10 @@ def _matching_cells(
     low, high = F.col("row_hash").bitwiseAND(0xFFFFFFFF), F.shiftright("row_hash", 32)
     groups = hits.groupBy("__tw_path", "ins_slot", "exp_slot")
     cells: dict[str, dict[tuple[int, int], Cell]] = defaultdict(dict)
-    for row in groups.agg(F.count("*").alias("rows"), F.sum(low).alias("low"), F.sum(high).alias("high")).collect():
+    sums = groups.agg(F.count("*").alias("rows"), F.sum(low).alias("low"), F.sum(high).alias("high"))
+    with computing(selection.where, full_schema_of(snapshot)):
+        rows = sums.collect()
+    for row in rows:
         cell = Cell(row["rows"], (row["high"] * (1 << 32) + row["low"]) % HASH_MODULUS)
         cells[_relative(snapshot, row["__tw_path"])][row["ins_slot"], row["exp_slot"]] = cell
     return cells
@@ -101,7 +107,8 @@ def _matching_digests(snapshot: Snapshot, selection: Selection, paths: list[str]
     columns = [field.name for field in snapshot.columns]
     digest = f"{keyed_digest(columns, snapshot.definition.salt)} as digest"
     hits = _matching(snapshot, selection, paths).selectExpr("__tw_path", digest).distinct()
-    rows = hits.limit(PREDICATE_RECORDS_MAX + 1).collect()
+    with computing(selection.where, full_schema_of(snapshot)):
+        rows = hits.limit(PREDICATE_RECORDS_MAX + 1).collect()
     if len(rows) > PREDICATE_RECORDS_MAX:
         raise InvalidInput(
             f"the predicate matches more than {PREDICATE_RECORDS_MAX} records. Nothing was changed",

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -44,6 +44,9 @@ _SCHEMA = pa.schema(
     ]
 )
 EXAMPLES_SHOWN = 3
+_NOT_STORED = (
+    "cast(null as bigint) as exp_slot", "cast(null as timestamp) as valid_until", "cast(null as bigint) as row_hash",
+)  # fmt: skip
 
 
 def store_quarantined(job: ArchiveJob, plan: Plan, work: Work, attempt: str) -> None:
@@ -94,24 +97,33 @@ def _quarantined(job: ArchiveJob, written: Written) -> list[dict[str, Any]]:
     return rows
 
 
-def sweep_quarantine(job: ArchiveJob, columns: StructType, marked: Callable[[DataFrame], DataFrame]) -> int:
+def sweep_quarantine(
+    job: ArchiveJob, columns: StructType, marked: Callable[[DataFrame], DataFrame], *, dry_run: bool
+) -> int:
     """Remove the quarantined records that a forget matches; how many there were. Cost: the side table, rewritten."""
     table = open_quarantine(job.location)
-    if table is None:
-        return 0
-    rows = pa.table(table.to_pyarrow_table()).to_pylist()
-    if not rows:
-        return 0
-    listed = [(number, row["slot"], row["record"]) for number, row in enumerate(rows)]
-    frame = open_session().createDataFrame(listed, "__tw_number long, ins_slot long, __tw_record string")
-    parsed = frame.withColumn("__tw_values", F.from_json("__tw_record", columns)).select(
-        "__tw_number", "ins_slot", "__tw_values.*"
-    )
-    hits = {row[0] for row in marked(parsed).where("__tw_forgotten").select("__tw_number").collect()}
-    if hits:
+    rows = _all_rows(table)
+    hits = _matches(rows, columns, marked)
+    if table is not None and hits and not dry_run:
         kept = [row for number, row in enumerate(rows) if number not in hits]
         write_deltalake(table, pa.Table.from_pylist(kept, schema=_SCHEMA), mode="overwrite", schema_mode="overwrite")
     return len(hits)
+
+
+def _all_rows(table: DeltaTable | None) -> list[dict[str, Any]]:
+    return [] if table is None else pa.table(table.to_pyarrow_table()).to_pylist()
+
+
+def _matches(rows: list[dict[str, Any]], columns: StructType, marked: Callable[[DataFrame], DataFrame]) -> set[int]:
+    if not rows:
+        return set()
+    listed = [(number, row["slot"], row["record"]) for number, row in enumerate(rows)]
+    frame = open_session().createDataFrame(listed, "__tw_number long, ins_slot long, __tw_record string")
+    # What the archive adds to a stored record, a quarantined one does not have.
+    parsed = frame.withColumn("__tw_values", F.from_json("__tw_record", columns)).selectExpr(
+        "__tw_number", "ins_slot", "__tw_values.*", *_NOT_STORED
+    )
+    return {row[0] for row in marked(parsed).where("__tw_forgotten").select("__tw_number").collect()}
 
 
 def _rows(location: Location, path: str) -> list[dict[str, Any]]:

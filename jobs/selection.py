@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -14,7 +13,7 @@ from tidewheel.indexing.plan_kinds import Selection
 from tidewheel.indexing.receipts import Tombstone
 from tidewheel.jobs.expressions import keyed_digest, quoted
 from tidewheel.jobs.judge import marked_forgotten
-from tidewheel.jobs.source import first_line
+from tidewheel.jobs.predicate import check_predicate
 
 _EVER = (1 << 62) - 1
 
@@ -22,13 +21,8 @@ _EVER = (1 << 62) - 1
 def matched(frame: DataFrame, selection: Selection, spark: SparkSession, definition: Definition) -> DataFrame:
     """The frame with `__tw_forgotten`: whether the selection matches the record."""
     if selection.where:
-        try:
-            return frame.withColumn("__tw_forgotten", F.coalesce(F.expr(selection.where), F.lit(False)))
-        except AnalysisException as error:
-            raise InvalidInput(
-                f"the predicate {selection.where!r} cannot be computed: {first_line(error)}. Nothing was changed",
-                "use the archive's columns: " + ", ".join(frame.columns),
-            ) from error
+        check_predicate(selection.where, frame.schema, spark)
+        return frame.withColumn("__tw_forgotten", F.coalesce(F.expr(selection.where), F.lit(False)))
     digests = key_digests(selection.keys, spark, definition, dict(frame.dtypes))
     tombstones = [Tombstone(definition.key, digest, _EVER) for digest in digests]
     return marked_forgotten(frame, tombstones, definition.salt, spark)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tidewheel.indexing.fates import FATES
 from tidewheel.indexing.vacuum import StoredFile
 from tidewheel.storage.location import Location
 
@@ -23,3 +24,8 @@ def attempt_folder(path: str) -> str | None:
     """The folder of the attempt that wrote a file, or None if no attempt did."""
     folder = path.split("/", 1)[0]
     return folder if _ATTEMPT_FOLDER.fullmatch(folder) else None
+
+
+def is_scratch(path: str) -> bool:
+    """Whether a file holds what Spark wrote aside because it is not stored; no commit names such a file."""
+    return f"/layout={FATES}/" in path

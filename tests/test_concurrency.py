@@ -143,7 +143,7 @@ def test_an_attempt_whose_files_somebody_deleted_is_not_committed(waiting: Small
         for folder in folders(waiting) - committed_folders(waiting):
             shutil.rmtree(waiting.folder / "table" / folder)
 
-    with pytest.raises(InvalidInput, match="are gone before its commit"):
+    with pytest.raises(InvalidInput, match="gone before its commit"):
         update(overtaken(waiting, delete), [1])
     waiting.check()
 

@@ -44,8 +44,8 @@ class Hands:
     def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[str, ...]]) -> frozenset[str]:
         return _spark().key_digests(snapshot, keys)
 
-    def sweep(self, job: ArchiveJob, selection: Selection) -> int:
-        return _spark().sweep(job, selection)
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
+        return _spark().sweep(job, selection, dry_run=dry_run)
 
 
 def _spark() -> Hand:

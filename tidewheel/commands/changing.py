@@ -94,7 +94,10 @@ def forget(
         output.confirm(f"Forget {what} in archive {archive}, for good?", yes)
     with opened(output, archive, "starting Spark") as opened_archive:
         outcome = opened_archive.forget(wanted, where=where, dry_run=dry_run)
-    _show(output, opened_archive, outcome)
+
+    from tidewheel.views.outcomes import forgotten_view, outcome_document
+
+    output.show(outcome_document(outcome), lambda: forgotten_view(outcome, opened_archive.axis, dry_run=dry_run))
 
 
 @command

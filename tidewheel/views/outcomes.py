@@ -26,15 +26,27 @@ _SLOTS_SHOWN = 12
 
 def outcome_document(outcome: Outcome) -> dict[str, Any]:
     """For machines: the receipt of what was done, or the plan of what was not."""
+    swept = {"quarantined_forgotten": outcome.quarantined_forgotten} if outcome.quarantined_forgotten else {}
     if outcome.receipt is None:
-        return {"version": None, "plan": outcome.plan.to_json()}
-    return {"version": outcome.version, "tries": outcome.tries, "receipt": outcome.receipt.to_json()}
+        return {"version": None, "plan": outcome.plan.to_json(), **swept}
+    return {"version": outcome.version, "tries": outcome.tries, "receipt": outcome.receipt.to_json(), **swept}
 
 
 def outcome_view(outcome: Outcome, axis: TimeAxis) -> RenderableType:
     if outcome.receipt is None:
         return plan_view(outcome.plan, axis)
     return receipt_view(outcome.version, outcome.receipt, axis)
+
+
+def forgotten_view(outcome: Outcome, axis: TimeAxis, *, dry_run: bool) -> RenderableType:
+    """The same of a forget, with what it took out of the quarantine, where no receipt counts it."""
+    swept = counted(outcome.quarantined_forgotten, "quarantined record")
+    if not outcome.quarantined_forgotten:
+        return outcome_view(outcome, axis)
+    if dry_run:
+        return Group(outcome_view(outcome, axis), f"{swept} would be forgotten as well")
+    shown = "nothing that is stored matched" if outcome.receipt is None else outcome_view(outcome, axis)
+    return Group(shown, f"{swept} forgotten as well")
 
 
 def undone_view(undone: Undone, axis: TimeAxis) -> RenderableType:
