@@ -96,6 +96,11 @@ def test_squares_leave_38_digits_without_harm() -> None:
     assert answered("variance", WHOLE, values(10**30, 3 * 10**30)) == 2e60
 
 
+def test_the_range_of_decimals_is_exact() -> None:
+    wide = values(Decimal(f"{10**34}.00"), Decimal("-0.01"))
+    assert answered("range", Argument(Kind.DECIMAL, 2), wide) == Decimal(f"{10**34}.01")
+
+
 def test_products_have_zeros_and_signs() -> None:
     assert answered("product", WHOLE, values(3, 0, 5)) == 0
     assert answered("product", WHOLE, values(3, -1, 5)) == -15

@@ -70,8 +70,8 @@ def _lift_real(value: Any) -> Real | None:
         raise InvalidInput("an infinite factor", "leave it out: product(x) FILTER (WHERE isfinite(x))")
     if not value:
         return 1, 1, 0
-    numerator, denominator = float(value).as_integer_ratio()
-    return 0, numerator, 1 - denominator.bit_length()
+    mantissa, exponent = math.frexp(value)
+    return 0, int(math.ldexp(mantissa, 53)), exponent - 53
 
 
 def _multiply_real(x: Real, y: Real) -> Real:

@@ -53,6 +53,10 @@ def decimal(chance: random.Random, _at: int) -> tuple[Any, ...]:
     return (chance.choice([None, Decimal("NaN"), Decimal(chance.randint(-(10**30), 10**30)).scaleb(-2)]),)
 
 
+def cents(chance: random.Random, _at: int) -> tuple[Any, ...]:
+    return (chance.choice([None, Decimal(chance.randint(-999, 999)).scaleb(-2)]),)
+
+
 def real(chance: random.Random, _at: int) -> tuple[Any, ...]:
     wide = math.ldexp(chance.uniform(-1, 1), chance.randint(-1070, 1000))
     return (chance.choice([None, math.nan, 0.0, -0.0, 5e-324, 1e300, -1e300, 0.1, chance.gauss(1e9, 1), wide]),)

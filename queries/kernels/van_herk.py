@@ -1,0 +1,75 @@
+"""Associative operations: van Herk's blocks, generalised to spans of different lengths.
+
+1. Spans are taken by length: those of B to 2B - 1 rows, B = 1, 2, 4, ...
+2. The rows are cut into blocks of B, and folded within each block from its beginning (prefix) and to its end (suffix).
+3. Such a span meets at least one border of blocks and at most two: it is a suffix, perhaps one whole block, a prefix.
+Two passes a length, three values a span, and nothing overlaps: no inverse and no idempotence is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tidewheel.queries.kernels.arrays import Numbers, Whole
+from tidewheel.queries.kernels.doubling import by_length
+
+
+def blockwise(ufunc: np.ufunc, values: Numbers, start: Whole, end: Whole) -> Numbers:
+    """The fold of values[start:end], no span empty; the operation is commutative."""
+    answers = np.empty(len(start), values.dtype)
+    for level, spans in enumerate(by_length(start, end)):
+        if len(spans):
+            prefix, suffix = _blocks(ufunc, values, 1 << level)
+            answers[spans] = _joined(ufunc, prefix, suffix, start[spans], end[spans], 1 << level)
+    return answers
+
+
+def _blocks(ufunc: np.ufunc, values: Numbers, width: int) -> tuple[Numbers, Numbers]:
+    # What fills up the last block reaches only suffixes that no span asks for.
+    padded = np.append(values, np.repeat(values[-1:], -len(values) % width)).reshape(-1, width)
+    prefix = ufunc.accumulate(padded, axis=1).ravel()
+    suffix = ufunc.accumulate(padded[:, ::-1], axis=1)[:, ::-1].ravel()
+    return prefix, suffix
+
+
+def _joined(ufunc: np.ufunc, prefix: Numbers, suffix: Numbers, start: Whole, end: Whole, width: int) -> Numbers:
+    border, last_border = -(-start // width) * width, end // width * width
+    # A span begins with its suffix; one that begins at a border with that whole block.
+    answers = suffix[start].copy()
+    whole = (start < border) & (border < last_border)
+    answers[whole] = ufunc(answers[whole], suffix[border[whole]])
+    rest = last_border < end
+    answers[rest] = ufunc(answers[rest], prefix[end[rest] - 1])
+    return answers
+
+
+def blockwise_objects(join: Callable[[Any, Any], Any], values: Sequence[Any], start: Whole, end: Whole) -> list[Any]:
+    """The same for any associative operation, over Python values, the older operand on the left."""
+    answers: list[Any] = [None] * len(start)
+    for level, spans in enumerate(by_length(start, end)):
+        if not len(spans):
+            continue
+        width = 1 << level
+        prefix, suffix = _object_blocks(join, values, width)
+        for span in spans.tolist():
+            first, stop = int(start[span]), int(end[span])
+            border, last_border = -(-first // width) * width, stop // width * width
+            fold = suffix[first]
+            if first < border < last_border:
+                fold = join(fold, suffix[border])
+            answers[span] = join(fold, prefix[stop - 1]) if last_border < stop else fold
+    return answers
+
+
+def _object_blocks(join: Callable[[Any, Any], Any], values: Sequence[Any], width: int) -> tuple[list[Any], list[Any]]:
+    prefix, suffix = list(values), list(values)
+    for row in range(1, len(values)):
+        if row % width:
+            prefix[row] = join(prefix[row - 1], values[row])
+    for row in range(len(values) - 2, -1, -1):
+        if (row + 1) % width:
+            suffix[row] = join(values[row], suffix[row + 1])
+    return prefix, suffix
