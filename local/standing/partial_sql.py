@@ -39,6 +39,12 @@ class Input:
     operation: Operation
     arguments: tuple[str, ...]
     types: tuple[str, ...]
+    limit: int | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells inputs apart: the same accumulator is kept once."""
+        return (self.operation.name, self.arguments, self.types, self.limit)
 
     @property
     def is_float(self) -> bool:

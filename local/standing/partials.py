@@ -17,9 +17,9 @@ import pyarrow as pa
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.local.standing.partial_sql import Input, buckets_query, collected, lifted
 from tidewheel.queries.aggregates import aggregate
-from tidewheel.queries.operation import Operation
+from tidewheel.queries.operation import Aggregate, Operation
 from tidewheel.queries.signatures import EVERY_ROW
-from tidewheel.queries.standing.query import Counts
+from tidewheel.queries.standing.query import Call, Counts
 from tidewheel.queries.standing.tree import Tree
 from tidewheel.sql.quoting import quote_identifier
 from tidewheel.sql.select_types import argument_of
@@ -29,18 +29,26 @@ FRAGMENTS = "tw_fragments"
 ROWS = "tw_rows"
 
 
+def aggregate_of(call: Call) -> Aggregate:
+    """The catalogue's aggregate for a call."""
+    return aggregate(call.aggregate, argument_of(call.types[0] if call.types else ""), call.limit)
+
+
+def call_inputs(call: Call) -> tuple[Input, ...]:
+    """What a call needs: an accumulator for each operation of its aggregate."""
+    known = aggregate_of(call)
+    arguments, types = call.arguments, call.types
+    if "at" in known.inputs:
+        arguments, types = (*arguments, AT), (*types, "BIGINT")
+    return tuple(
+        Input(operation, *((), ()) if operation.name == "count_rows" else (arguments, types), call.limit)
+        for operation in known.operations
+    )
+
+
 def inputs_of(tree: Tree) -> tuple[Input, ...]:
-    """What a tree's partial rows hold: each operation over each arguments once, in a fixed order."""
-    found: dict[tuple[Any, ...], Input] = {}
-    for call in tree.calls:
-        known = aggregate(call.aggregate, argument_of(call.types[0]) if call.types else argument_of(""), call.limit)
-        arguments, types = call.arguments, call.types
-        if "at" in known.inputs:
-            arguments, types = (*arguments, AT), (*types, "BIGINT")
-        for operation in known.operations:
-            given = Input(operation, *((), ()) if operation.name == "count_rows" else (arguments, types))
-            found.setdefault((operation.name, given.arguments, given.types, call.limit), given)
-    return tuple(found.values())
+    """What a tree's partial rows hold: each accumulator once, in a fixed order."""
+    return tuple({given.key: given for call in tree.calls for given in call_inputs(call)}.values())
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,7 @@ class PartialBuilder:
         tree, start_us = self.tree, self.axis.start_us(slot)
         at = f"epoch_us({quote_identifier(tree.time)})" if tree.time else str(start_us)
         if tree.endless:
-            at = f"greatest({at}, {oldest_us})"
+            at = f"if({at} < {oldest_us}, {oldest_us}, {at})"
         bits = [
             str(1 << bit) if text == EVERY_ROW else f"if(coalesce(({text}), false), {1 << bit}, 0)"
             for bit, text in enumerate(tree.predicates)
@@ -118,7 +126,7 @@ class PartialBuilder:
     def _stored(self, given: Input, lists: pa.ChunkedArray) -> Iterator[pa.Array]:
         operation = given.operation
         rows = [_stored_values(operation, inputs) for inputs in lists.to_pylist()]
-        types = _arrow_types(self.connection, given.column_types)
+        types = arrow_types(self.connection, given.column_types)
         for number, kind in enumerate(types):
             yield pa.array([None if row is None else row[number] for row in rows], kind)
 
@@ -128,6 +136,6 @@ def _stored_values(operation: Operation, inputs: list[dict[str, Any]]) -> tuple[
     return None if total is None else operation.store(total)
 
 
-def _arrow_types(connection: duckdb.DuckDBPyConnection, types: Sequence[str]) -> list[pa.DataType]:
+def arrow_types(connection: duckdb.DuckDBPyConnection, types: Sequence[str]) -> list[pa.DataType]:
     listed = ", ".join(f"NULL::{kind} AS c{number}" for number, kind in enumerate(types))
     return list(connection.sql(f"SELECT {listed}").to_arrow_table().schema.types)

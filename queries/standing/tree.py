@@ -21,6 +21,8 @@ from tidewheel.queries.standing.query import Call, Counts, Named, Query
 from tidewheel.queries.windows import Window
 
 NAME_BYTES = 6
+# Every tree counts its records: each answer says how many it is made of.
+RECORDS = Call("count_rows")
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _trees(queries: list[Query], life_us: int) -> Iterable[Tree]:
             counts=first.terms.counts,
             windows=tuple(sorted({window_of(query) for query in mine})),
             predicates=signatures.predicates,
-            calls=tuple(sorted({call for query in mine for call in query.calls}, key=lambda call: str(call.to_json()))),
+            calls=tuple(sorted({RECORDS, *(call for query in mine for call in query.calls)}, key=str)),
             ahead_us=first.terms.ahead_us,
             horizon_us=max(query.terms.back_us(life_us) for query in mine),
             endless=first.terms.window_us is None,

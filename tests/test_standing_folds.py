@@ -1,0 +1,140 @@
+"""Answers folded from partials equal the oracle: every aggregate, roll-ups, signatures, windows, having and limit."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.test_standing_partials import AXIS, COLUMNS, MINUTE_US, loaded, some_rows
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.partials import AT, PartialBuilder, aggregate_of, call_inputs
+from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
+from tidewheel.queries.standing.query import Call, Query
+from tidewheel.queries.standing.query_file import parse_query_file
+from tidewheel.queries.standing.staleness import DueReport
+from tidewheel.queries.standing.tree import Tree, assigned, window_of
+from tidewheel.sql.select_parser import SelectParser
+from tidewheel.sql.selects import read_query
+
+ALL_CALLS = """
+count(*) as n, count(x) as cx, sum(x) as sx, min(x) as lox, max(x) as hix, stddev(x) as devx, first(x) as fx,
+avg(x) as ax, sum(i) as si, gcd(i) as gi, bit_xor(i) as xi, product(i) as pi, variance(i) as vi, last(i) as li,
+sum(d) as sd, avg(d) as ad, min(d) as lod, bool_and(b) as ab, bool_or(b) as ob, arg_max(k, x) as kx,
+arg_min(k, i) as ki, count_distinct(k, 100) as dk, max(k) as hik, bit_or(i) as oi
+""".replace("\n", " ")
+SELECTS = [ALL_CALLS, "sum(i) as si, count(*) filter (where x > 1) as big", "avg(d) as ad, max(i) - min(i) as width"]
+GROUPS = ['["k"]', "[]", '["k", "b"]', '["b"]']
+
+
+def query_of(body: str) -> Query:
+    (text,) = parse_query_file(f'[query]\nof = "m"\ntime = "t"\n{body}', "q.toml")
+    query, faults = read_query(SelectParser(COLUMNS), text)
+    assert query is not None, faults
+    return query
+
+
+def random_query(chance: random.Random, number: int) -> Query:
+    window = chance.choice(['"150s"', '"60s"', '"90s"', '"200s"', '"live"'])
+    counts = 'counts = "live"\n' if window == '"live"' or chance.random() < 0.3 else ""
+    slide = chance.choice(['"60s"', '"120s"']) if counts else chance.choice(['"60s"', '"20s"', '"45s"'])
+    where = chance.choice(["", 'where = "i > 2"\n', "where = \"k = 'a'\"\n"])
+    return query_of(
+        f'name = "q{number}"\nselect = "{chance.choice(SELECTS)}"\ngroup_by = {chance.choice(GROUPS)}\n'
+        f'window = {window}\nslide = {slide}\nahead = "30s"\n{counts}{where}'
+    )
+
+
+def holds(query: Query, record: StreamRecord) -> bool:
+    i, k = record.values["i"], record.values["k"]
+    return {"": True, "i > 2": i is not None and i > 2, "k = 'a'": k == "a"}[query.where]
+
+
+def value(record: StreamRecord, argument: str) -> Any:
+    if argument == AT:
+        return record.time_us
+    if argument.startswith("CASE"):
+        return 1 if record.values["x"] is not None and not record.values["x"] <= 1 else None
+    return record.values[argument]
+
+
+def asked(query: Query) -> Asked:
+    def inputs(call: Call) -> Any:
+        arguments = next((one.arguments for one in call_inputs(call) if one.arguments), ())
+        return lambda record: tuple(value(record, one) for one in arguments)
+
+    return Asked(
+        query.terms,
+        lambda record: holds(query, record),
+        lambda record: tuple(record.values.get(one.name) for one in query.groups),
+        tuple((aggregate_of(call), inputs(call)) for call in query.calls),
+    )
+
+
+def folded(query: Query, tree: Tree, batches: dict[int, list[dict[str, Any]]], reports: list[int]) -> pa.Table:
+    tables = [PartialBuilder(tree, AXIS, loaded(rows)).build(slot, "rows", 0) for slot, rows in batches.items()]
+    connection = loaded([])
+    connection.register("partials", pa.concat_tables(tables))
+    return Folder(query, tree, AXIS, connection, "partials").fold([DueReport(at_us, 1.0) for at_us in reports])
+
+
+def same(found: Any, true: Any) -> bool:
+    if isinstance(true, float) and isinstance(found, float):
+        return found == true or (found != found and true != true) or abs(found - true) <= 1e-12 * abs(true)
+    return bool(found == true)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_answers_equal_the_oracle(seed: int) -> None:
+    chance = random.Random(seed)
+    queries = [random_query(chance, number) for number in range(4)]
+    batches = {slot: some_rows(chance, slot, chance.choice([0, 3, 25])) for slot in (7, 8, 9)}
+    for slot, rows in batches.items():
+        batches[slot] = [row | {"x": None if row["x"] in (float("inf"), float("-inf")) else row["x"]} for row in rows]
+    records = [StreamRecord(slot, row["t"], row["exp_slot"], row) for slot, rows in batches.items() for row in rows]
+    assignment = assigned(queries, 3 * MINUTE_US)
+    for query in queries:
+        reports = list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
+        table = folded(query, assignment.tree(query.name), batches, reports)
+        for at_us in reports:
+            truth = answer(asked(query), records, AXIS, at_us)
+            rows = [row for row in table.to_pylist() if row["window_end"] == at_us]
+            found = {tuple(row[one.name] for one in query.groups): row for row in rows}
+            assert found.keys() == truth.keys(), f"seed {seed}, {query}, {at_us}"
+            for key, values in truth.items():
+                outputs = {one.sql.strip('"'): found[key][one.name] for one in query.outputs}
+                for number, true in enumerate(values):
+                    if f"call {number}" in outputs:
+                        assert same(outputs[f"call {number}"], true), f"seed {seed}, {query.calls[number]}, {key}"
+
+
+BATCHES = {
+    7: [{"k": k, "t": AXIS.start_us(7) + 1, "i": i, "d": None, "x": 1.5, "b": True, "exp_slot": 9}
+        for k, i in (("a", 1), ("a", 2), ("b", 9), ("c", 4), ("d", 4))],
+}  # fmt: skip
+
+
+def answers_of(body: str) -> list[dict[str, Any]]:
+    query = query_of(f'window = "60s"\nslide = "60s"\n{body}')
+    tree = assigned([query], MINUTE_US).tree(query.name)
+    return list(folded(query, tree, BATCHES, [AXIS.end_us(7), AXIS.end_us(8)]).to_pylist())
+
+
+def test_having_order_and_limit_apply_to_each_report() -> None:
+    body = 'group_by = ["k"]\nselect = "sum(i) as total"\nhaving = "total > 2"\norder_by = "total desc"\nlimit = 2'
+    assert [(row["k"], row["total"], row["rows"]) for row in answers_of(body)] == [("b", 9, 1), ("c", 4, 1)]
+
+
+def test_an_empty_window_has_an_answer_without_groups() -> None:
+    first, second = answers_of('select = "count(*) as n, sum(i) as total, max(i) as most"')
+    assert (first["n"], first["total"], first["most"], first["rows"]) == (5, 20, 9, 5)
+    assert (second["n"], second["total"], second["most"], second["rows"]) == (0, None, None, 0)
+
+
+def test_what_cannot_be_computed_names_the_query() -> None:
+    with pytest.raises(InvalidInput, match="query q cannot be answered"):
+        answers_of('select = "cast(max(k) as integer) as n"')
+    assert answers_of('select = "1 / (count(*) - count(*)) as n"')[0]["n"] == float("inf"), "as DuckDB has it"
