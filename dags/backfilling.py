@@ -56,6 +56,7 @@ def _form() -> dict[str, Param]:
         "newest_first": flag("Begin with the latest slot."),
         "missing_only": flag("Leave out slots that were applied before; this also resumes a stopped backfill."),
         **confirmation_params(),
+        "allow_many": flag("Confirm a range of very many slots."),
     }
 
 
@@ -64,7 +65,8 @@ class Backfill(ArchiveOperator):
 
     def work(self, archive: Archive, context: Context) -> dict[str, Any]:
         params = context["params"]
-        slots = archive.slots_to_fill(params["start"], params["end"], missing=params["missing_only"])
+        many = params["allow_many"]
+        slots = archive.slots_to_fill(params["start"], params["end"], missing=params["missing_only"], allow_many=many)
         each = params["slots_per_commit"]
         self.log.info("%s slots to bring, %s in each commit", len(slots), each)
         use_quick_compiler(os.environ, _rows_expected(archive, len(slots), -(-len(slots) // each)))
@@ -81,6 +83,7 @@ class Backfill(ArchiveOperator):
             each=each,
             newest_first=params["newest_first"],
             on_commit=committed,
+            allow_many=many,
             **{name: params[name] for name in CONFIRMATIONS},
         )
         write_metrics(archive, self.log)

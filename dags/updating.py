@@ -53,6 +53,8 @@ class UpdateArchive(ArchiveOperator):
         axis = archive.axis
         bounds = iso(axis.start_us(slots[0])), iso(axis.end_us(slots[-1]))
         confirmed: Any = {name: bool(context["params"].get(name)) for name in CONFIRMATIONS}
+        # The schedule says how many slots a run holds.
+        confirmed["allow_many"] = True
         try:
             plan = archive.update(*bounds, dry_run=True, **confirmed).plan
             say(self.log, plan_view(plan, axis))

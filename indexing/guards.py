@@ -12,6 +12,9 @@ from tidewheel.indexing.receipts import SlotReceipt
 from tidewheel.indexing.slots import iso
 from tidewheel.indexing.state import TableState
 
+# A year of hours. In one commit each slot is a part of one plan of Spark, which grows with every one.
+SLOTS_MAX = 10_000
+SLOTS_PER_COMMIT_MAX = 1_000
 FUTURE_SKEW_US = 60 * 1_000_000
 
 
@@ -22,9 +25,24 @@ class Confirmations:
     allow_future: bool = False
     allow_jump: bool = False
     allow_shrink: bool = False
+    allow_many: bool = False
 
 
 NOTHING_CONFIRMED = Confirmations()
+
+
+def guard_count(slots: int, *, allow_many: bool = False, in_one_commit: bool = False) -> None:
+    """Refuse a range with far more slots than anybody means, before they are listed: an end in the year 9999."""
+    slots_max = SLOTS_PER_COMMIT_MAX if in_one_commit else SLOTS_MAX
+    if slots <= slots_max or allow_many:
+        return
+    together = " in one commit" if in_one_commit else ""
+    way_out = ", bring them in several commits (tidewheel backfill --each)" if in_one_commit else ""
+    raise Refused(
+        f"{slots:,} slots{together} are more than {slots_max:,}. Nothing was changed",
+        f"check both ends of the range{way_out}, or confirm with --allow-many",
+        slots=slots,
+    )
 
 
 def guard_watermark(

@@ -152,6 +152,22 @@ def range_members(ranges: Iterable[tuple[int, int]]) -> Iterator[int]:
         yield from range(first, last + 1)
 
 
+def gaps_within(ranges: Iterable[tuple[int, int]], slots: range) -> tuple[tuple[int, int], ...]:
+    """What closed ranges leave out of some slots.
+
+    >>> gaps_within([(1, 2), (5, 5)], range(0, 5))
+    ((0, 0), (3, 4))
+    """
+    first, last = slots.start, slots.stop - 1
+    inside = ((max(low, first), min(high, last)) for low, high in ranges if high >= first and low <= last)
+    return gaps_of([(first - 1, first - 1), *inside], last)
+
+
+def count_of(ranges: Iterable[tuple[int, int]]) -> int:
+    """How many slots closed ranges hold, without listing them."""
+    return sum(last - first + 1 for first, last in ranges)
+
+
 def gaps_of(ranges: Iterable[tuple[int, int]], through: int) -> tuple[tuple[int, int], ...]:
     """What is missing between the first slot of closed ranges and `through`.
 

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from tidewheel.commits.archive import ArchiveJob
@@ -22,7 +22,7 @@ from tidewheel.commits.quarantine import discard_quarantined
 from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.indexing.errors import InvalidInput, Superseded
-from tidewheel.indexing.guards import NOTHING_CONFIRMED, Confirmations, guard_shrink, guard_watermark
+from tidewheel.indexing.guards import NOTHING_CONFIRMED, Confirmations, guard_count, guard_shrink, guard_watermark
 from tidewheel.indexing.ledger import slots_changed_since
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Receipt
@@ -35,12 +35,13 @@ from tidewheel.storage.ledger_store import receipts_after
 
 def update(
     job: ArchiveJob,
-    slots: Iterable[int],
+    slots: Collection[int],
     *,
     confirmed: Confirmations = NOTHING_CONFIRMED,
     dry_run: bool = False,
 ) -> Outcome:
     """Bring the batch of some slots into the archive, in one commit; a slot that comes again is replaced."""
+    guard_count(len(slots), allow_many=confirmed.allow_many, in_one_commit=True)
     batch = tuple(sorted(set(slots)))
     if not batch:
         raise InvalidInput("an update needs at least one slot", "name a slot, or use: tidewheel expire")

@@ -330,7 +330,9 @@ def test_one_archive_through_all_its_tasks(tide: TomlArchive, monkeypatch: pytes
     # A range, many slots in each commit.
     tide.write_batches(range(K + 3, K + 10))
     form = {"start": "2025-11-18T01:00:00Z", "end": "2025-11-18T03:20:00Z", "slots_per_commit": 4}
-    flags = dict.fromkeys(("missing_only", "newest_first", "allow_shrink", "allow_jump", "allow_future"), False)
+    flags = dict.fromkeys(
+        ("missing_only", "newest_first", "allow_shrink", "allow_jump", "allow_future", "allow_many"), False
+    )
     context = context_of(tide, None, **form, **flags)
     assert work(tide, "tide__backfill", "backfill", context) == {"slots": 7, "commits": 2, "version": 4}
     assert tide.content() == tide.expected(range(K, K + 10), {K + 1: 1})

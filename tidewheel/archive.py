@@ -23,8 +23,9 @@ from tidewheel.clock import Moment, moment_us
 from tidewheel.hands import archive_job
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.guards import guard_count
 from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.slots import TimeAxis, gaps_of, range_members
+from tidewheel.indexing.slots import TimeAxis, count_of, gaps_of, gaps_within, range_members
 from tidewheel.resolve import Target, resolve
 
 if TYPE_CHECKING:
@@ -140,12 +141,13 @@ class Archive:
         allow_future: bool = False,
         allow_jump: bool = False,
         allow_shrink: bool = False,
+        allow_many: bool = False,
     ) -> Outcome:
         """Bring in the batch of the slot that starts at `start`, or of all slots of [start, end), in one commit.
 
         A slot that comes again is replaced. `archive.update("2026-11-18T10:00Z").receipt`
         """
-        confirmed = _confirmations(allow_future, allow_jump, allow_shrink)
+        confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many)
         return self._update(self.slots(start, end), confirmed, dry_run)
 
     def backfill(
@@ -160,13 +162,14 @@ class Archive:
         allow_future: bool = False,
         allow_jump: bool = False,
         allow_shrink: bool = False,
+        allow_many: bool = False,
     ) -> list[Outcome]:
         """Update the slots of [start, end), `each` so many in a commit; with `missing`, only those not applied.
 
         What is committed stays when a later commit fails; with `missing`, a second call goes on from there.
         """
-        confirmed = _confirmations(allow_future, allow_jump, allow_shrink)
-        slots = self.slots_to_fill(start, end, missing=missing)
+        confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many)
+        slots = self.slots_to_fill(start, end, missing=missing, allow_many=allow_many)
         outcomes = []
         for group in groups(slots, each, newest_first=newest_first):
             outcomes.append(self._update(group, confirmed, dry_run=False))
@@ -187,7 +190,7 @@ class Archive:
         """
         from tidewheel.commits.expire import expire
 
-        confirmed = _confirmations(allow_future, allow_jump, False)
+        confirmed = _confirmations(allow_future, allow_jump)
         slot = self._last_complete_slot() if through is None else self.slots(through)[0]
         return expire(self.job, slot, confirmed=confirmed, dry_run=dry_run)
 
@@ -296,20 +299,31 @@ class Archive:
         return axis.slots_between(start_us, start_us + axis.interval_us if end is None else moment_us(end))
 
     def slots_to_fill(
-        self, start: Moment | None = None, end: Moment | None = None, *, missing: bool = False
+        self,
+        start: Moment | None = None,
+        end: Moment | None = None,
+        *,
+        missing: bool = False,
+        allow_many: bool = False,
     ) -> Sequence[int]:
         """The slots that a backfill brings: a range, or what was never applied, within the range if one is given."""
-        if not missing:
-            if start is None or end is None:
-                raise InvalidInput("a backfill needs a range, or --missing", "give --from and --to")
-            return self.slots(start, end)
+        ranged = None if start is None or end is None else self.slots(start, end)
+        if missing:
+            gaps = self._gaps(ranged)
+            guard_count(count_of(gaps), allow_many=allow_many)
+            return list(range_members(gaps))
+        if ranged is None:
+            raise InvalidInput("a backfill needs a range, or --missing", "give --from and --to")
+        guard_count(len(ranged), allow_many=allow_many)
+        return ranged
+
+    def _gaps(self, within: range | None) -> Sequence[tuple[int, int]]:
         from tidewheel.storage.ledger_store import ledger_of
 
         ledger = ledger_of(self.snapshot())
-        if start is not None and end is not None:
-            return [slot for slot in self.slots(start, end) if not ledger.has_applied(slot)]
-        through = -1 if ledger.watermark is None else ledger.watermark
-        return list(range_members(gaps_of(ledger.applied, through)))
+        if within is not None:
+            return gaps_within(ledger.applied, within)
+        return gaps_of(ledger.applied, -1 if ledger.watermark is None else ledger.watermark)
 
     @cached_property
     def axis(self) -> TimeAxis:
@@ -380,7 +394,9 @@ def _optional_us(given: Moment | None) -> int | None:
     return None if given is None else moment_us(given)
 
 
-def _confirmations(allow_future: bool, allow_jump: bool, allow_shrink: bool) -> Confirmations:
+def _confirmations(
+    allow_future: bool, allow_jump: bool, allow_shrink: bool = False, allow_many: bool = False
+) -> Confirmations:
     from tidewheel.indexing.guards import Confirmations
 
-    return Confirmations(allow_future=allow_future, allow_jump=allow_jump, allow_shrink=allow_shrink)
+    return Confirmations(allow_future, allow_jump, allow_shrink, allow_many)

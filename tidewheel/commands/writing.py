@@ -10,6 +10,7 @@ import click
 from tidewheel.commands.common import (
     ALLOW_FUTURE,
     ALLOW_JUMP,
+    ALLOW_MANY,
     ALLOW_SHRINK,
     ARCHIVE,
     DRY_RUN,
@@ -55,6 +56,7 @@ def init(output: Output, archive: str, slot: str | None) -> None:
 @ALLOW_FUTURE
 @ALLOW_JUMP
 @ALLOW_SHRINK
+@ALLOW_MANY
 def update(
     output: Output,
     archive: str,
@@ -90,6 +92,7 @@ def update(
 @ALLOW_FUTURE
 @ALLOW_JUMP
 @ALLOW_SHRINK
+@ALLOW_MANY
 def backfill(
     output: Output, archive: str, start: str | None, end: str | None, missing: bool, each: int, newest_first: bool,
     **confirmed: bool,
@@ -108,7 +111,7 @@ def backfill(
     from tidewheel.archive import open
 
     opened_archive = open(archive)
-    slots = opened_archive.slots_to_fill(start, end, missing=missing)
+    slots = opened_archive.slots_to_fill(start, end, missing=missing, allow_many=confirmed["allow_many"])
     outcomes: list[Outcome] = []
     with output.counting(counted(len(slots), "slot"), -(-len(slots) // max(each, 1))) as advance:
 
