@@ -157,10 +157,10 @@ def test_answers_are_those_of_the_pure_room(name: str, kind: str) -> None:
         (first, first + length)
         for first, length in [(-9, 2), (-6, 1), (0, 4), (2, 4), (-20, 50), (9, 1), (30, 4), (3, 0)]
     ]
-    rows = sorted_partials(pa.array([g for (g, _), _ in partials]), pa.array([f for (_, f), _ in partials]))
+    rows = sorted_partials({"g": pa.array([g for (g, _), _ in partials])}, pa.array([f for (_, f), _ in partials]))
     spans = rows.spans(*(pa.array([window[side] for window in windows]) for side in (0, 1)))
     answers = Folds(rows, spans, columns).answers(asked).to_pylist()
-    groups = rows.group_ids.take(pa.array(spans.group)).to_pylist()
+    groups = rows.groups["g"].take(pa.array(spans.group)).to_pylist()
     found = dict(zip(zip(groups, spans.window.tolist(), strict=True), answers, strict=True))
     expected = expected_answers(asked, partials, windows)
     assert found.keys() == expected.keys()
@@ -178,7 +178,7 @@ def test_accumulators_come_back_from_their_columns(name: str, kind: str) -> None
 
 
 def one_group(operation: Operation, accumulators: list[Any], value_type: Any) -> tuple[Any, list[Any]]:
-    rows = sorted_partials(pa.array([0] * len(accumulators)), pa.array(range(len(accumulators))))
+    rows = sorted_partials({}, pa.array(range(len(accumulators))))
     return rows, stored(operation, accumulators, [value_type])
 
 
@@ -210,7 +210,7 @@ def test_entries_that_an_engine_did_not_carry_are_summed_as_they_are() -> None:
         math.inf,
     ]
     asked = aggregate("sum", Argument(Kind.FLOAT))
-    rows = sorted_partials(pa.array([0] * 4), pa.array(range(4)))
+    rows = sorted_partials({}, pa.array(range(4)))
     columns = {asked.operations[0]: [pa.array([1] * 4)], asked.operations[1]: [column]}
     spans = rows.spans(pa.array([0, 0, 0, 2]), pa.array([1, 3, 4, 4]))
     assert Folds(rows, spans, columns).answers(asked).to_pylist() == [-1.0, math.inf, -1.0, 0.0]
@@ -244,24 +244,43 @@ def test_a_range_that_its_type_cannot_hold_is_an_error() -> None:
 
 def test_many_groups_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     groups, fragments = pa.array([7, 3, 3, 5, 7, 9]), pa.array([1, 2, 1, 9, 3, -4])
-    rows = sorted_partials(groups, fragments)
+    rows = sorted_partials({"g": groups}, fragments)
     windows = (pa.array([0, 1, -9]), pa.array([2, 4, 99]))
     whole = rows.spans(*windows)
     monkeypatch.setattr("tidewheel.queries.kernels.partials.PAIRS_MAX", 1)
     parts = rows.spans(*windows)
     assert all((getattr(whole, name) == getattr(parts, name)).all() for name in ("group", "window", "start", "end"))
-    assert rows.group_ids.to_pylist() == [3, 5, 7, 9]
+    assert rows.groups["g"].to_pylist() == [3, 5, 7, 9]
     assert list(zip(whole.group.tolist(), whole.window.tolist(), strict=True)) == [
         (0, 0), (0, 1), (0, 2), (1, 2), (2, 0), (2, 1), (2, 2), (3, 2),
     ]  # fmt: skip
 
 
+def test_groups_have_any_columns() -> None:
+    asked = aggregate("count")
+    regions, hosts = pa.array(["b", "a", None, "a", "b"]), pa.chunked_array([[2, 1, 1], [1, None]])
+    for columns, expected in [
+        ({"region": regions, "host": hosts}, [("a", 1, 5), ("b", 2, 1), ("b", None, 7), (None, 1, 3)]),
+        ({"host": hosts, "region": regions}, [(1, "a", 5), (1, None, 3), (2, "b", 1), (None, "b", 7)]),
+        ({"region": regions}, [("a", 5), ("b", 8), (None, 3)]),
+        ({}, [(16,)]),
+    ]:
+        rows = sorted_partials(columns, pa.array([4, 1, 1, 0, 2]))
+        spans = rows.spans(pa.array([0]), pa.array([5]))
+        answers = Folds(rows, spans, {asked.operations[0]: [pa.array([1, 2, 3, 3, 7])]}).answers(asked)
+        groups = rows.groups.select(list(columns)).take(pa.array(spans.group)).to_pylist()
+        found = [(*group.values(), answer) for group, answer in zip(groups or [{}], answers.to_pylist(), strict=True)]
+        assert found == expected
+
+
 def test_of_nothing_there_are_no_answers() -> None:
     asked = aggregate("sum", Argument(Kind.WHOLE))
-    rows = sorted_partials(pa.array([], pa.int64()), pa.array([], pa.int64()))
     columns = {operation: stored(operation, [], [pa.int64()]) for operation in asked.operations}
-    for firsts, ends in (([], []), ([1], [5])):
-        spans = rows.spans(pa.array(firsts, pa.int64()), pa.array(ends, pa.int64()))
-        assert len(Folds(rows, spans, columns).answers(asked)) == 0
+    nothing = pa.array([], pa.int64())
+    for groups in ({}, {"g": nothing}, {"g": nothing, "h": pa.array([], pa.string())}):
+        rows = sorted_partials(groups, nothing)
+        for firsts, ends in (([], []), ([1], [5])):
+            spans = rows.spans(pa.array(firsts, pa.int64()), pa.array(ends, pa.int64()))
+            assert len(Folds(rows, spans, columns).answers(asked)) == 0
     with pytest.raises(InvalidInput, match="2 windows begin and 1 end"):
         rows.spans(pa.array([1, 2]), pa.array([3]))

@@ -185,7 +185,7 @@ def test_a_stored_state_carries_on(technique: type[Technique]) -> None:
     """At every record another process takes over; and what is rebuilt from the last partials answers the same."""
     for seed, case in enumerate(CASES):
         chance = random.Random(seed)
-        plan = build_shared_plan(random_windows(chance), chance.choice(list(Slicing)))
+        plan = build_shared_plan(random_windows(chance, one_range=seed % 2 == 0), chance.choice(list(Slicing)))
         if case.rounds or technique not in fitting(case.operation, {count for count in plan.counts if count}):
             continue
         records = random_records(chance, case, "dense", 0, 30)

@@ -7,6 +7,7 @@ at least one row are kept; of nothing there is no answer but that of a query wit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,7 @@ class Spans:
 class Partials:
     """Made by `sorted_partials`. `order` brings the caller's rows into this order; None if they were in it."""
 
-    group_ids: Any  # Arrow: the different groups, ascending
+    groups: Any  # an Arrow table: the different groups, in the order of their columns
     group_starts: Whole  # the first row of each group, and the number of rows
     fragments: Whole
     order: Whole | None
@@ -60,8 +61,8 @@ class Partials:
             return Spans(*(np.zeros(0, np.int64) for _ in range(4)))
         step = max(1, PAIRS_MAX // len(first_numbers))
         parts = [
-            self._spans_of(first, min(first + step, len(self.group_ids)), first_numbers, end_numbers)
-            for first in range(0, max(1, len(self.group_ids)), step)
+            self._spans_of(first, min(first + step, self.groups.num_rows), first_numbers, end_numbers)
+            for first in range(0, max(1, self.groups.num_rows), step)
         ]
         return Spans(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
@@ -82,24 +83,37 @@ class Partials:
         return group + first_group, window, start[kept] + rows.start, end[kept] + rows.start
 
 
-def sorted_partials(groups: Any, fragments: Any) -> Partials:
-    """Of the caller's rows: the group and the fragment number of each, as Arrow arrays."""
-    ids, codes = _coded(groups)
+def sorted_partials(group_columns: Mapping[str, Any], fragments: Any) -> Partials:
+    """Of the caller's rows: the columns of the group, perhaps none, and the fragment number, as Arrow arrays."""
+    groups, codes = _coded(group_columns, len(fragments))
     numbers = int64s(fragments)
     order = None
     in_order = (codes[1:] > codes[:-1]) | ((codes[1:] == codes[:-1]) & (numbers[1:] >= numbers[:-1]))
     if not in_order.all():
         order = np.lexsort((numbers, codes))  # stable: rows of one fragment stay in their order
         codes, numbers = codes[order], numbers[order]
-    return Partials(ids, np.searchsorted(codes, np.arange(len(ids) + 1)), numbers, order)
+    return Partials(groups, np.searchsorted(codes, np.arange(groups.num_rows + 1)), numbers, order)
 
 
-def _coded(groups: Any) -> tuple[Any, Whole]:
-    """The different groups, ascending, and the position among them of each row's."""
-    encoded = pc.dictionary_encode(groups, null_encoding="encode")
+def _coded(group_columns: Mapping[str, Any], rows: int) -> tuple[Any, Whole]:
+    """The different groups, and the position among them of each row's."""
+    codes = np.zeros(rows, np.int64)
+    for column in group_columns.values():
+        values, ranks = _ranked(column)
+        # Packed anew after each column: the product of the columns' numbers may not fit, that of groups does.
+        codes = np.unique(codes * max(1, len(values)) + ranks, return_inverse=True)[1]
+    if not group_columns:
+        return pa.table({"": pa.nulls(min(rows, 1))}), codes
+    _, first_rows = np.unique(codes, return_index=True)
+    return pa.table(dict(group_columns)).take(pa.array(first_rows)), codes
+
+
+def _ranked(column: Any) -> tuple[Any, Whole]:
+    """The different values of a column, and the rank among them of each row's; NULL is the last."""
+    encoded = pc.dictionary_encode(column, null_encoding="encode")
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    by_value = pc.sort_indices(encoded.dictionary)
+    by_value = int64s(pc.sort_indices(encoded.dictionary))
     rank = np.empty(len(by_value), np.int64)
-    rank[int64s(by_value)] = np.arange(len(by_value))
-    return encoded.dictionary.take(by_value), rank[int64s(encoded.indices)] if len(groups) else np.zeros(0, np.int64)
+    rank[by_value] = np.arange(len(by_value))
+    return encoded.dictionary, rank[int64s(encoded.indices)] if len(column) else np.zeros(0, np.int64)

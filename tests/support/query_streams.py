@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 from tests.support.query_operations import Case
@@ -18,8 +19,8 @@ Records = list[tuple[int, tuple[Any, ...]]]
 STREAMS = ("dense", "sparse", "bursts")
 
 
-def random_windows(chance: random.Random) -> list[Window]:
-    if chance.random() < 0.4:  # one range, and its slide divides it: what the techniques of one range are for
+def random_windows(chance: random.Random, one_range: bool) -> list[Window]:
+    if one_range:  # its slide divides it: one count of fragments, however it is cut
         slide = chance.randint(1, 4)
         return [Window(slide * chance.randint(1, 12), slide, chance.randint(-5, 5))]
     return [
@@ -50,20 +51,22 @@ def answers(machine: Incremental, records: Records, end: int) -> list[Answer]:
     return given + list(machine.advance(end))
 
 
-def compare(case: Case, seed: int, records_count: int = 40) -> int:
-    """All slicings × all techniques that fit, on one random stream; how many answers were compared."""
+def compare(case: Case, seed: int, records_count: int = 40) -> Counter[tuple[str, str, str]]:
+    """All slicings × all techniques that fit, on one random stream: how many answers were compared of each."""
     chance = random.Random(seed)
-    windows, start = random_windows(chance), chance.randint(-30, 30)
+    # By turns, so that techniques of one range have their share of every operation.
+    windows, start = random_windows(chance, one_range=seed % 2 == 0), chance.randint(-30, 30)
     records = random_records(chance, case, chance.choice(STREAMS), start, records_count)
     end = records[-1][0] + chance.choice([0, 1, 50])
-    expected, compared = truth(case, windows, records, start, end), 0
+    expected = truth(case, windows, records, start, end)
+    compared: Counter[tuple[str, str, str]] = Counter()
     for slicing in Slicing:
         plan = build_shared_plan(windows, slicing)
         for technique in fitting(case.operation, {count for count in plan.counts if count}):
             what = f"seed {seed}: {case.name} of {case.draw.__name__}, {slicing}, {technique.name}, {windows}"
             given = _answered(plan, case, start, technique, records, end, what)
             assert given.keys() == expected.keys(), what
-            compared += len(given)
+            compared[case.name, slicing, technique.name] += len(given)
             for key, found in given.items():
                 assert case.same(found, expected[key]), f"{what}, at {key}: {found} instead of {expected[key]}"
     return compared
