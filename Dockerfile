@@ -1,7 +1,8 @@
 # One image for everything that is ours: Airflow's components, Spark's master and workers, the command line.
 # A second target, `store`, is the S3 server that comes along. Python packages, jars and Go modules are checked by hash.
 
-FROM python:3.11-slim-bookworm AS java
+# A tag for people, a digest for the machine; docs/production.md says how to move on to newer ones.
+FROM python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b AS java
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps \
     && rm -rf /var/lib/apt/lists/*
@@ -33,7 +34,7 @@ RUN useradd --uid 10001 --user-group --no-create-home --home-dir /tmp tidewheel 
         /var/lib/airflow /var/lib/spark /etc/tidewheel/archives
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /opt/jars /opt/jars
-COPY scripts/airflow-init scripts/healthcheck /usr/local/bin/
+COPY scripts/airflow-init scripts/airflow-clean scripts/healthcheck /usr/local/bin/
 ENV PATH=/opt/venv/bin:$PATH \
     SPARK_HOME=/opt/venv/lib/python3.11/site-packages/pyspark \
     PYSPARK_PYTHON=/opt/venv/bin/python \
@@ -46,11 +47,11 @@ USER 10001:10001
 WORKDIR /tmp
 CMD ["tidewheel", "--help"]
 
-FROM golang:1.26-alpine AS store-build
+FROM golang:1.26.4-alpine@sha256:7a3e50096189ad57c9f9f865e7e4aa8585ed1585248513dc5cda498e2f41812c AS store-build
 # Go checks the module and all that it needs against its checksum database.
 RUN CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
-FROM alpine:3.22 AS store
+FROM alpine:3.22@sha256:14358309a308569c32bdc37e2e0e9694be33a9d99e68afb0f5ff33cc1f695dce AS store
 RUN adduser -D -H -u 10001 store \
     && install -d -o store -g store /var/lib/store
 COPY --from=store-build /go/bin/versitygw /usr/local/bin/

@@ -45,12 +45,17 @@ def options_given(environment: Mapping[str, str]) -> str:
     return "\n".join(given)
 
 
-def library_folder(environment: Mapping[str, str]) -> Path:
-    """Where Java is to unpack its libraries: what the user says, else the first folder that lets them run."""
+def library_folder(environment: Mapping[str, str], *, is_driver: bool = True) -> Path:
+    """Where Java unpacks its libraries: where the user says, else the first folder that lets a driver run them.
+
+    Others than drivers are not started by us, and take what they are told or Java's own choice.
+    """
     if said := _GIVEN_FOLDER.findall(options_given(environment)):
         candidates = [Path(said[-1].strip('"'))]
-    else:
+    elif is_driver:
         candidates = list(dict.fromkeys(_candidates(environment)))
+    else:
+        candidates = [Path(_DEFAULT_FOLDER)]
     for folder in candidates:
         if may_execute(folder):
             return folder

@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 LOOPBACK = "127.0.0.1"
-_REFERENCE = re.compile(r"\$(?:(\$)|\{(\w+)(?:(:?[-?])([^}]*))?\})")
+_START = re.compile(r"\$(?:(\$)|\{(\w+)(:?[-?+])?)")
 
 
 @dataclass(frozen=True)
@@ -56,24 +56,43 @@ def read_services(path: Path, variables: Mapping[str, str], home: Path) -> dict[
 
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str:
-    """${NAME}, ${NAME:-default}, ${NAME:?message} and $$, as Compose reads them.
+    """${NAME}, ${NAME:-default}, ${NAME:?message}, ${NAME:+instead} and $$, as Compose reads them; what is instead or
+    by default may hold others.
 
     >>> interpolated("http://${HOST:-store}:$$", {"HOST": ""})
     'http://store:$'
+    >>> interpolated("${HOST:+at ${PORT:?which port}}", {})
+    ''
     """
+    parts, at = [], 0
+    while start := _START.search(text, at):
+        dollar, name, sign = start.groups()
+        end = start.end() if dollar else _end_of_braces(text, start.end())
+        inner = text[start.end() : end - 1]
+        parts += [text[at : start.start()], "$" if dollar else _value(name, sign or "", inner, variables)]
+        at = end
+    return "".join([*parts, text[at:]])
 
-    def value(match: re.Match[str]) -> str:
-        dollar, name, sign, rest = match.groups()
-        if dollar:
-            return "$"
-        given = variables.get(name)
-        if given or (given == "" and not (sign or "").startswith(":")):
-            return given
-        if sign and sign.endswith("?"):
-            raise ValueError(f"{name} is not set: {rest}")
-        return rest if sign else ""
 
-    return _REFERENCE.sub(value, text)
+def _end_of_braces(text: str, at: int) -> int:
+    """Behind the brace that closes the one that is open there."""
+    depth = 1
+    while depth:
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def _value(name: str, sign: str, rest: str, variables: Mapping[str, str]) -> str:
+    given = variables.get(name)
+    there = bool(given) or (given == "" and not sign.startswith(":"))
+    if sign.endswith("+"):
+        return interpolated(rest, variables) if there else ""
+    if there:
+        return given or ""
+    if sign.endswith("?"):
+        raise ValueError(f"{name} is not set: {rest}")
+    return interpolated(rest, variables) if sign else ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""PostgreSQL and the S3 server as programs of this machine: where they are, how they are had, how they are started."""
+"""PostgreSQL and the S3 server as programs of this machine: where they are, how they are had, how they are started.
+
+Beside them the Compose specification's own reader, which tells whether docker-compose.yml is one.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,13 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 VERSITYGW = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
+# Of the time of Compose 2.29; newer ones print the file without the environment's values.
+COMPOSE_READER = "github.com/compose-spec/compose-go/v2/cmd@v2.2.0"
 
 
 class Missing(Exception):
@@ -31,14 +36,30 @@ def versitygw() -> Path:
 
 def install_versitygw() -> Path:
     """Build it, which takes minutes, unless it is here."""
+    return _built(versitygw, VERSITYGW, programs_folder())
+
+
+def compose_reader() -> Path:
+    """The program of compose-go; its name is `cmd`, so it has a folder of its own."""
+    program = programs_folder() / "compose-go" / "cmd"
+    if not program.is_file():
+        raise Missing(f"compose-go is not here: GOBIN={program.parent} go install {COMPOSE_READER}")
+    return program
+
+
+def install_compose_reader() -> Path:
+    """Build it, in half a minute, unless it is here."""
+    return _built(compose_reader, COMPOSE_READER, programs_folder() / "compose-go")
+
+
+def _built(find: Callable[[], Path], module: str, folder: Path) -> Path:
     try:
-        return versitygw()
+        return find()
     except Missing:
         if shutil.which("go") is None:
             raise
-    surroundings = {**os.environ, "GOBIN": str(programs_folder())}
-    subprocess.run(["go", "install", VERSITYGW], env=surroundings, check=True)
-    return versitygw()
+    subprocess.run(["go", "install", module], env={**os.environ, "GOBIN": str(folder)}, check=True)
+    return find()
 
 
 def postgres_programs() -> Path:

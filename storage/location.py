@@ -104,6 +104,7 @@ class Location:
 
         if self.is_local:
             return fs.LocalFileSystem()
+        _refuse_empty_keys()
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
         scheme, _, host = endpoint.partition("://")
         return fs.S3FileSystem(
@@ -117,6 +118,7 @@ class Location:
         """What delta-rs needs beyond the AWS_* environment variables, which it reads itself."""
         if self.is_local:
             return None
+        _refuse_empty_keys()
         options = {"AWS_REGION": os.environ.get("AWS_REGION", "us-east-1")}
         if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
             options["AWS_ALLOW_HTTP"] = "true"
@@ -191,3 +193,12 @@ def _files_below(folder: str) -> Iterator[ListedFile]:
             continue
         if entry.is_file():
             yield ListedFile(entry.path, found.st_size, found.st_mtime_ns)
+
+
+def _refuse_empty_keys() -> None:
+    """An empty key is a line of a settings file that nobody filled in; every client takes it for something else."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        if os.environ.get(name) == "":
+            raise InvalidInput(
+                f"{name} is set and empty", "give it its value, or unset it: then the machine's role is asked"
+            )

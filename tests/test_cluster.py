@@ -1,10 +1,13 @@
 """The production shape, alive: `scripts/cluster up`, and an archive on s3a:// that Airflow keeps with a Spark cluster.
 
 sources    JSON batches in the bucket, for the hours of this morning
+/tmp       allows no execution, as in the containers
+demo       the archive that comes along has data from the first start on
 schedule   Airflow's scheduler catches up; every update's driver sends its work to the standalone workers
 backfill   an hour further back, and over one that the schedule has done and whose data has been corrected meanwhile
 a SIGKILL  ends the driver of one running update
 in the end every cell equals the oracle, for DuckDB and for Spark, and the audit is clean
+health     turns red when no update could run, and green again
 """
 
 from __future__ import annotations
@@ -13,30 +16,42 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+import yaml
 
+import tidewheel
 from scripts.compose_file import read_environment_file
 from scripts.native_services import free_port, postgres_folder
-from tests.support.processes import kill_one_spark
+from tests.support.mounts import folder_outside_tmp, with_tmp_noexec
+from tests.support.processes import kill_one_spark, processes_below
 from tests.support.services import require_jars
+from tests.support.sockets import is_outer, listening
 from tests.support.toml_archives import Rows, TomlArchive, records_of
+from tidewheel.dags.demo_source import EVERY, demo_records
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.oracle import Oracle
-from tidewheel.indexing.slots import iso, micros
+from tidewheel.indexing.slots import iso, micros, moment
+from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location
 
 pytestmark = pytest.mark.cluster
 
 ROOT = Path(__file__).parent.parent
-READY_S, WORK_S = 600, 900
+READY_S, WORK_S, WORKER_GONE_S = 600, 900, 240
+# Services that have no business with the object store.
+STRANGERS = ("api-server", "dag-processor", "triggerer", "airflow-clean", "deploy.worker", "deploy.master", "postgres")
+DEMO_TABLE = "s3a://archives/tables/demo"
 SLOTS_PER_RUN, RUNS = 3, 3
 HOUR = timedelta(hours=1)
 PORTS = ("POSTGRES_PORT", "STORE_PORT", "SPARK_PORT", "SPARK_UI_PORT", "WORKER_UI_PORT", "AIRFLOW_PORT")
@@ -82,17 +97,42 @@ class Running:
 
     def execute(self, *command: str) -> str:
         """A command with the environment of the scheduler, where updates run."""
-        given = [*self.command, "exec", "airflow-scheduler", *command]
-        done = subprocess.run(given, capture_output=True, text=True, check=False, cwd=ROOT)
+        done = self.run("exec", "airflow-scheduler", *command)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """A command of scripts/cluster, with a /tmp like that of the services."""
+        given = with_tmp_noexec(*self.command, *words)
+        return subprocess.run(given, capture_output=True, text=True, check=False, cwd=ROOT)
+
+    def processes(self, part: str = "") -> dict[int, str]:
+        """The services' processes with that in their command lines."""
+        return {pid: words for pid, words in processes_below(os.getpid()).items() if part in words}
+
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def cluster() -> Iterator[Running]:
     require_jars("s3")
-    folder = tmp_path_factory.mktemp("cluster")
+    with folder_outside_tmp() as folder:
+        running = prepared(folder)
+        with (folder / "log").open("wb") as output:
+            process = subprocess.Popen(with_tmp_noexec(*running.command, "up"), stdout=output, stderr=output, cwd=ROOT)
+        try:
+            log = folder / "log"
+            wait_until(lambda: "ready:" in log.read_text() or process.poll() is not None, READY_S)
+            assert process.poll() is None, log.read_text()
+            yield running
+        finally:
+            process.terminate()
+            process.wait(120)
+            shutil.rmtree(postgres_folder(folder / "home" / "postgres"), ignore_errors=True)
+
+
+def prepared(folder: Path) -> Running:
+    """The environment file with ports of its own, and the archive that comes along."""
     (folder / "archives").mkdir()
+    shutil.copy(ROOT / "archives/production/demo.toml", folder / "archives")
     running = Running(folder, {})
     subprocess.run([*running.command, "init"], check=True)
     ports = {name: str(free_port()) for name in PORTS}
@@ -108,17 +148,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with (folder / "env").open("a") as file:
         file.writelines(f"{name}={value}\n" for name, value in changes.items())
     running.variables.update(read_environment_file(folder / "env"))
-    log = folder / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen([*running.command, "up"], stdout=output, stderr=output, cwd=ROOT)
-    try:
-        wait_until(lambda: "ready:" in log.read_text() or process.poll() is not None, READY_S)
-        assert process.poll() is None, log.read_text()
-        yield running
-    finally:
-        process.terminate()
-        process.wait(120)
-        shutil.rmtree(postgres_folder(folder / "home" / "postgres"), ignore_errors=True)
+    return running
 
 
 @pytest.fixture
@@ -128,6 +158,98 @@ def in_store(cluster: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{variables['STORE_PORT']}")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, variables[name])
+
+
+@pytest.mark.usefixtures("in_store")
+def test_the_archive_that_comes_along_has_data_from_the_first_start_on(cluster: Running) -> None:
+    found: dict[tuple[str, int], int] = {}
+
+    def landed() -> bool:
+        found.update(listening(cluster.processes()))
+        return bool(applied_at(DEMO_TABLE))
+
+    wait_until(landed, WORK_S, every_s=1)
+    archive = tidewheel.open(DEMO_TABLE)
+    slot = max(applied_at(DEMO_TABLE))
+    end_us = archive.axis.end_us(slot)
+    rows = archive.scan(as_of=iso(end_us), where=f"ins_slot = {slot}", columns=["customer", "bytes"]).rows()
+    batch = demo_records(moment(archive.axis.start_us(slot)), EVERY)
+    lives = [
+        one
+        for one in batch
+        if datetime.fromisoformat(one["at"]) + timedelta(minutes=one["keep_minutes"]) > moment(end_us)
+    ]
+    assert sorted(rows) == sorted((one["customer"], one["bytes"]) for one in lives)
+    assert len(found) > 10
+    assert [at for at in found if is_outer(at[0])] == [], "services, drivers and executors listen on the loopback only"
+    (cluster.folder / "archives" / "demo.toml").unlink()
+
+
+def test_every_service_is_healthy_and_only_those_hold_keys_who_need_them(cluster: Running) -> None:
+    done = cluster.run("health")
+    assert done.returncode == 0, done.stdout
+    assert len(done.stdout.splitlines()) == len(cluster_services()) - 1
+    secret = cluster.variables["AWS_SECRET_ACCESS_KEY"].encode()
+    holders = [words for pid, words in cluster.processes().items() if secret in environment_of(pid)]
+    assert len(holders) >= 3
+    strangers = (
+        "api-server",
+        "dag-processor",
+        "triggerer",
+        "airflow-clean",
+        "deploy.worker",
+        "deploy.master",
+        "postgres",
+    )
+    assert [words for words in holders for one in strangers if one in words] == []
+    print(f"{sum(map(memory_of, cluster.processes())) >> 20} MB in use")
+
+
+def test_a_worker_whose_java_may_not_run_its_libraries_is_not_healthy(cluster: Running) -> None:
+    place = cluster.folder / "home/volumes/spark-worker"
+    mount = f'mount -t tmpfs -o noexec tmpfs {place} && exec "$@"'
+    command = with_tmp_noexec("sh", "-c", mount, "sh", *cluster.command, "health", "spark-worker")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 1
+    assert "noexec" in done.stdout
+
+
+def test_without_workers_the_scheduler_is_not_healthy_until_they_are_back(cluster: Running) -> None:
+    workers = cluster.processes("deploy.worker.Worker")
+    assert len(workers) == 2
+    try:
+        for worker in workers:
+            os.kill(worker, signal.SIGSTOP)
+        wait_until(lambda: cluster.run("health", "airflow-scheduler").returncode == 1, WORKER_GONE_S)
+        assert "has no worker" in cluster.run("health", "airflow-scheduler").stdout
+    finally:
+        for worker in workers:
+            os.kill(worker, signal.SIGCONT)
+    wait_until(lambda: cluster.run("health", "airflow-scheduler").returncode == 0, WORKER_GONE_S)
+
+
+def test_who_does_not_know_the_secret_gets_nothing_of_the_cluster(cluster: Running) -> None:
+    code = "from tidewheel.jobs.session import open_session; open_session('stranger').range(1).count()"
+    done = cluster.run("exec", "airflow-scheduler", "env", "-u", "_SPARK_AUTH_SECRET", "python", "-c", code)
+    assert done.returncode != 0
+    names = [one["name"] for one in applications(cluster)]
+    assert names
+    assert "stranger" not in names
+
+
+def test_airflow_forgets_what_is_old(cluster: Running) -> None:
+    logs = cluster.folder / "home/volumes/airflow/logs"
+    old, new = logs / "old/one.log", logs / "new/one.log"
+    for path in (old, new):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    os.utime(old, (0, 0))
+    os.utime(old.parent, (0, 0))
+    cluster.execute("python", "-c", OLD_EVENT)
+    cluster.execute("airflow-clean", "1", "--once")
+    assert not old.exists()
+    assert new.exists()
+    assert cluster.execute("python", "-c", COUNT_EVENTS).splitlines()[-1] == "0 1"
 
 
 @pytest.mark.usefixtures("in_store")
@@ -157,7 +279,7 @@ def test_airflow_keeps_an_archive_on_s3_with_the_cluster(cluster: Running) -> No
     assert by_duckdb(template) == expected
     assert by_spark(cluster, template) == expected
     cluster.execute("tidewheel", "audit", str(template.path))
-    assert applications(cluster) >= RUNS
+    assert len(applications(cluster)) >= RUNS
 
 
 def test_no_secret_is_on_a_command_line_or_in_a_log(cluster: Running) -> None:
@@ -170,6 +292,53 @@ def test_no_secret_is_on_a_command_line_or_in_a_log(cluster: Running) -> None:
     lines = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
     logs = "".join(path.read_text(errors="replace") for path in (cluster.folder / "home").rglob("*.log"))
     assert [secret for secret in secrets if secret in lines or secret in logs] == []
+
+
+OLD_EVENT = """
+from datetime import UTC, datetime
+from airflow.models.log import Log
+from airflow.utils.session import create_session
+with create_session() as session:
+    for event in ("old event", "new event"):
+        session.add(Log(event))
+    session.flush()
+    session.query(Log).filter(Log.event == "old event").update({"dttm": datetime(2020, 1, 1, tzinfo=UTC)})
+"""
+COUNT_EVENTS = """
+from airflow.models.log import Log
+from airflow.utils.session import create_session
+with create_session() as session:
+    print(*(session.query(Log).filter(Log.event == event).count() for event in ("old event", "new event")))
+"""
+
+
+def cluster_services() -> dict[str, object]:
+    """All of the file: both profiles are active."""
+    services: dict[str, object] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    return services
+
+
+def environment_of(process: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/environ").read_bytes()
+    return b""
+
+
+def memory_of(process: int) -> int:
+    """Its bytes, and its share of what it has in common with others."""
+    with suppress(OSError):
+        found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(), re.M)
+        return int(found[1]) * 1024 if found else 0
+    return 0
+
+
+def applied_at(path: str) -> list[int]:
+    """The slots that were applied; none before there is an archive."""
+    try:
+        ranges = ledger_of(tidewheel.open(path).snapshot()).applied
+    except InvalidInput:
+        return []
+    return [slot for first, last in ranges for slot in range(first, last + 1)]
 
 
 def states(cluster: Running) -> list[str]:
@@ -227,11 +396,11 @@ def by_spark(cluster: Running, template: TomlArchive) -> Rows:
     return [tuple(row) for row in json.loads(printed.splitlines()[-1])]
 
 
-def applications(cluster: Running) -> int:
-    """How many drivers have used the standalone cluster."""
-    url = f"http://127.0.0.1:{cluster.variables['SPARK_UI_PORT']}/json/"
-    code = f"import json, urllib.request; print(len(json.load(urllib.request.urlopen({url!r}))['completedapps']))"
-    return int(cluster.execute("python", "-c", code))
+def applications(cluster: Running) -> list[dict[str, object]]:
+    """The drivers that have used the standalone cluster."""
+    with urlopen(f"http://127.0.0.1:{cluster.variables['SPARK_UI_PORT']}/json/") as answer:
+        found: list[dict[str, object]] = json.load(answer)["completedapps"]
+    return found
 
 
 def wait_until(done: Callable[[], bool], at_most_s: float, every_s: float = 5) -> None:

@@ -1,12 +1,12 @@
-"""docker-compose.yml: what every service must have, that Docker understands it, and that the native reader agrees."""
+"""docker-compose.yml: what every service must have, that Compose understands it, and that the native reader agrees."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,10 @@ import pytest
 import yaml
 
 from scripts.compose_file import read_environment_file, read_services
+from scripts.native_services import compose_reader, install_compose_reader
+from tests.support.services import available
+from tidewheel.dags.demo_source import EVERY, FILE_NAME
+from tidewheel.resolve import read_archive_file
 
 ROOT = Path(__file__).parent.parent
 COMPOSE = ROOT / "docker-compose.yml"
@@ -24,6 +28,7 @@ SECRETS = (
     "AIRFLOW_SECRET_KEY",
     "AIRFLOW_JWT_SECRET",
     "AIRFLOW_FERNET_KEY",
+    "SPARK_SECRET",
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
 )
@@ -96,7 +101,7 @@ def test_what_the_image_takes_from_the_tree_is_enough_for_the_wheel(tmp_path: Pa
 
 def test_no_service_starts_without_its_secrets(environment_file: Path) -> None:
     variables = read_environment_file(environment_file)
-    for name in SECRETS[:5]:
+    for name in SECRETS:
         with pytest.raises(ValueError, match=f"{name} is not set"):
             read_services(COMPOSE, {**variables, name: ""}, Path("/home"))
 
@@ -105,16 +110,55 @@ def test_the_object_stores_keys_are_only_where_they_are_needed(environment_file:
     variables = read_environment_file(environment_file)
     services = read_services(COMPOSE, variables, Path("/home"))
     holders = {name for name, one in services.items() if variables["AWS_SECRET_ACCESS_KEY"] in one.environment.values()}
-    assert holders == {"store", *(name for name in services if name.startswith("airflow-"))}
+    assert holders == {"store", "demo", "airflow-scheduler"}
     without = {key: value for key, value in variables.items() if not key.startswith("AWS_")}
     services = read_services(COMPOSE, {**without, "COMPOSE_PROFILES": ""}, Path("/home"))
     assert "store" not in services
     assert "AWS_ACCESS_KEY_ID" not in services["airflow-scheduler"].environment
 
 
-def test_docker_understands_it_as_the_native_reader_does(environment_file: Path) -> None:
-    understood = docker_config(environment_file)
-    services = read_services(COMPOSE, {**read_environment_file(environment_file), "AIRFLOW_BIND": "0.0.0.0"}, ROOT)
+def test_java_runs_its_libraries_from_a_volume_and_not_from_tmp() -> None:
+    for name, service in SERVICES.items():
+        assert any(mount.startswith("/tmp") for mount in service["tmpfs"]), name
+    worker, scheduler = SERVICES["spark-worker"], SERVICES["airflow-scheduler"]
+    assert worker["environment"]["JAVA_TOOL_OPTIONS"] == f"-Djava.io.tmpdir={worker['volumes'][0]}"
+    assert scheduler["environment"]["SPARK_LOCAL_DIRS"] in scheduler["volumes"]
+
+
+def test_every_image_of_others_has_a_tag_and_a_digest() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    stages = set(re.findall(r"^FROM \S+ AS (\S+)$", dockerfile, re.M))
+    images = set(re.findall(r"^FROM (\S+)", dockerfile, re.M)) - stages
+    images |= {service["image"] for service in SERVICES.values() if not service["image"].startswith("tidewheel")}
+    assert len(images) == 4
+    assert [one for one in images if not re.fullmatch(r"[a-z]+:[\w.-]*\d[\w.-]*@sha256:[0-9a-f]{64}", one)] == []
+
+
+def test_the_archive_that_comes_along_reads_what_its_source_writes() -> None:
+    file = read_archive_file(ROOT / "archives/production/demo.toml")
+    assert SERVICES["demo"]["command"][-1] == file.source.path.rpartition("/")[0]
+    assert file.source.path.endswith("/{start:" + FILE_NAME.removesuffix(".json") + "}.json")
+    assert file.axis.interval_us == EVERY / timedelta(microseconds=1)
+    assert "STORE_BUCKET:-archives" in str(SERVICES["store"]["command"])
+    assert file.path.startswith("s3a://archives/")
+    assert read_environment_file(ROOT / ".env.example")["TIDEWHEEL_ARCHIVES"] == "./archives/production"
+
+
+def test_compose_understands_it_as_the_native_reader_does(environment_file: Path) -> None:
+    with available():
+        program = compose_reader()
+    check_understood(program, read_environment_file(environment_file))
+
+
+@pytest.mark.cluster
+def test_compose_understands_it_in_the_cluster_suite(environment_file: Path) -> None:
+    """The same where the reader may be built, so that it is checked there in any case."""
+    check_understood(install_compose_reader(), read_environment_file(environment_file))
+
+
+def check_understood(program: Path, variables: dict[str, str]) -> None:
+    understood = compose_config(program, variables)
+    services = read_services(COMPOSE, {**variables, "AIRFLOW_BIND": "0.0.0.0"}, ROOT)
     assert understood["services"].keys() == services.keys()
     for name, service in services.items():
         theirs = understood["services"][name]
@@ -124,16 +168,18 @@ def test_docker_understands_it_as_the_native_reader_does(environment_file: Path)
         assert len(theirs.get("command") or ()) == len(service.command), name
         assert set(theirs.get("depends_on") or ()) == set(service.waits_for), name
         assert int(theirs["deploy"].get("replicas", 1)) == service.replicas, name
+    for name in SECRETS:
+        with pytest.raises(ValueError, match=f"{name} is missing a value: see .env.example"):
+            compose_config(program, {**variables, name: ""})
 
 
-def docker_config(environment_file: Path) -> dict[str, Any]:
-    if shutil.which("docker") is None:
-        pytest.skip("docker is not here; to have it: apt-get install docker-cli docker-compose")
-    if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
-        pytest.skip("docker has no compose plugin; to have it: apt-get install docker-compose-plugin")
-    command = ["docker", "compose", "--env-file", str(environment_file), "-f", str(COMPOSE), "config"]
-    done = subprocess.run([*command, "--format", "json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def compose_config(program: Path, variables: dict[str, str]) -> dict[str, Any]:
+    """The file as the Compose specification's reader understands it."""
+    done = subprocess.run(
+        [program, COMPOSE], env={**variables, "HOME": "/nowhere"}, capture_output=True, text=True, check=False, cwd="/"
+    )
+    if done.returncode:
+        raise ValueError(done.stderr)
     assert not done.stderr
-    understood: dict[str, Any] = json.loads(done.stdout)
+    understood: dict[str, Any] = yaml.safe_load(done.stdout)
     return understood

@@ -36,3 +36,13 @@ def test_spark_gets_names_as_they_are_and_patterns_escaped():
     assert place.spark_uri == "file:///data/a b[1]/ü"
     assert place.spark_paths(["x/layout=0/f.parquet"]) == [r"file:///data/a b\[1\]/ü/x/layout=0/f.parquet"]
     assert Location.of("s3://bucket/a/").spark_uri == "s3a://bucket/a"
+
+
+@pytest.mark.parametrize("name", ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
+def test_a_key_of_the_store_that_is_empty_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "")
+    location = Location.of("s3a://bucket/table")
+    for ask in (lambda: location.filesystem, lambda: location.storage_options):
+        with pytest.raises(InvalidInput, match=f"{name} is set and empty"):
+            ask()
+    assert Location.of("/a/table").storage_options is None
