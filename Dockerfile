@@ -22,6 +22,7 @@ COPY commits commits
 COPY jobs jobs
 COPY sql sql
 COPY dags dags
+COPY local local
 COPY archives archives
 COPY tidewheel tidewheel
 RUN /opt/venv/bin/pip install --no-deps --no-build-isolation .
