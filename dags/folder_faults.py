@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,8 +47,7 @@ def _table(path: str) -> str:
 def _pools_not_made(files: Mapping[Path, ArchiveFile]) -> dict[Path, Fault]:
     """Make the pools that are missing; the archives whose pool could not be made."""
     pools = pools_of(files.values())
-    # Only Airflow's own processes have its database: the dag-processor, not the tasks, which read this folder too.
-    if not pools or os.environ.get("_AIRFLOW_PROCESS_CONTEXT") != "server":
+    if not pools or not _has_database():
         return {}
     try:
         refused = make_missing(pools)
@@ -64,3 +64,10 @@ def _pools_not_made(files: Mapping[Path, ArchiveFile]) -> dict[Path, Fault]:
         for path, file in files.items()
         if file.schedule.pool in refused
     }
+
+
+def _has_database() -> bool:
+    """Only Airflow's own processes have its database: the dag-processor, not the tasks, which read this folder too."""
+    # As Airflow tells them apart. A task may inherit the mark of the scheduler that it was forked from.
+    in_task = hasattr(sys.modules.get("airflow.sdk.execution_time.task_runner"), "SUPERVISOR_COMMS")
+    return os.environ.get("_AIRFLOW_PROCESS_CONTEXT") == "server" and not in_task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidewheel.dags.timetable import ArchiveTimetable
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import TimeAxis, iso, micros
@@ -20,7 +21,7 @@ def slots_of_run(context: Context, file: ArchiveFile) -> range:
     if start is None or end is None or start == end:
         raise InvalidInput(
             f"run {run.run_id} has no data interval, so nothing says which slots it should bring. Nothing was changed",
-            _command(run.dag_id, axis, axis.slot_of(micros(run.run_after)) - 1),
+            _newest_interval(run, file),
         )
     _not_before_the_start(run, file)
     try:
@@ -29,8 +30,8 @@ def slots_of_run(context: Context, file: ArchiveFile) -> range:
         raise InvalidInput(
             f"the data interval {iso(micros(start))} to {iso(micros(end))} of run {run.run_id} does not hold "
             f"whole slots: {error.message}. Nothing was changed",
-            f"correct [schedule] cron or [time] epoch in the archive file; for this once, "
-            f"{_command(run.dag_id, axis, axis.slot_of(micros(start)))}",
+            "correct [schedule] cron or [time] epoch in the archive file; for this once, name slots: "
+            + _range(run.dag_id, *_bounds_us(axis, micros(start))),
         ) from error
 
 
@@ -40,10 +41,11 @@ def _not_before_the_start(run: DagRun, file: ArchiveFile) -> None:
     moments = [one for one in (run.logical_date, run.data_interval_start) if one is not None]
     if since_us is None or run.run_type == "backfill" or micros(min(moments)) >= since_us:
         return
+    date_us = micros(min(moments))
+    # Not a backfill of that date: it would run this run again, and Airflow may have given it another interval.
     raise InvalidInput(
-        f"run {run.run_id} is for {iso(micros(min(moments)))}, before [schedule] start, {iso(since_us)}. "
-        "Nothing was changed",
-        f"correct the date; if older data is meant, {_command(run.dag_id, axis, axis.slot_of(micros(min(moments))))}",
+        f"run {run.run_id} is for {iso(date_us)}, before [schedule] start, {iso(since_us)}. Nothing was changed",
+        "correct the date; if older data is meant, name its slots: " + _range(run.dag_id, *_bounds_us(axis, date_us)),
     )
 
 
@@ -54,9 +56,19 @@ def backfill_command(dag_id: str, first: str, last: str, conf: str = "") -> str:
     return f"{command} --dag-run-conf '{conf}'" if conf else command
 
 
-def _command(dag_id: str, axis: TimeAxis, slot: int) -> str:
-    start, end = iso(axis.start_us(slot)), iso(axis.end_us(slot))
+def _newest_interval(run: DagRun, file: ArchiveFile) -> str:
+    start_us, end_us = ArchiveTimetable(file.schedule.cron, None).newest_due_us(micros(run.run_after))
     return (
-        f"name the interval by its start, for example: {backfill_command(dag_id, start, start)}\n  "
-        f'or name slots: airflow dags trigger {dag_id}__backfill --conf \'{{"start": "{start}", "end": "{end}"}}\''
+        "name an interval of the schedule by its start, for example: "
+        f"{backfill_command(run.dag_id, iso(start_us), iso(start_us))}\n  "
+        f"or name slots: {_range(run.dag_id, start_us, end_us)}"
     )
+
+
+def _range(dag_id: str, start_us: int, end_us: int) -> str:
+    return f'airflow dags trigger {dag_id}__backfill --conf \'{{"start": "{iso(start_us)}", "end": "{iso(end_us)}"}}\''
+
+
+def _bounds_us(axis: TimeAxis, at_us: int) -> tuple[int, int]:
+    slot = axis.slot_of(at_us)
+    return axis.start_us(slot), axis.end_us(slot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow.plugins_manager import AirflowPlugin
 
+from tidewheel.dags.deadlines import RunMade
 from tidewheel.dags.priority import ScheduleFirst
 from tidewheel.dags.timetable import ArchiveTimetable
 
@@ -13,4 +14,5 @@ class TidewheelPlugin(AirflowPlugin):
 
     name = "tidewheel"
     timetables = [ArchiveTimetable]  # noqa: RUF012
+    deadline_references = [RunMade]  # noqa: RUF012
     priority_weight_strategies = [ScheduleFirst]  # noqa: RUF012

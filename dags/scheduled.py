@@ -11,10 +11,8 @@ from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, Asset
-from airflow.sdk.definitions.callback import SyncCallback
-from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 
-from tidewheel.dags.alerts import freshness_missed
+from tidewheel.dags.deadlines import freshness_deadline
 from tidewheel.dags.description import description
 from tidewheel.dags.forms import confirmation_params
 from tidewheel.dags.operators import RETRIES
@@ -41,7 +39,7 @@ def scheduled_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG:
         params=confirmation_params(),
         description=f"Keep the archive {file.name}: {schedule.cron}",
         doc_md=description(file, path),
-        deadline=_deadline(path, file),
+        deadline=freshness_deadline(path, file),
         default_args={**RETRIES, "weight_rule": RULE},
         **common,
     ) as dag:
@@ -63,15 +61,3 @@ def asset_of(file: ArchiveFile) -> Asset:
     """What other DAGs are triggered by: named as the archive, with the receipt as the event's `extra`."""
     uri = file.path.replace("s3a://", "s3://", 1) if "://" in file.path else f"file://{file.path}"
     return Asset(name=file.name, uri=uri, group="tidewheel")
-
-
-def _deadline(path: str, file: ArchiveFile) -> DeadlineAlert | None:
-    """An alarm if a run is not done in time; queued at, because runs that catch up are late by their date."""
-    if not file.schedule.freshness_us:
-        return None
-    return DeadlineAlert(
-        reference=DeadlineReference.DAGRUN_QUEUED_AT,
-        interval=timedelta(microseconds=file.schedule.freshness_us),
-        callback=SyncCallback(freshness_missed, kwargs={"archive_file": path}),
-        name=f"{file.name} freshness",
-    )

@@ -376,10 +376,10 @@ def test_a_run_without_an_interval_is_refused_with_the_command_that_works(tide: 
     said = str(refused.value)
     assert "has no data interval" in said
     assert (
-        "\n    airflow backfill create --dag-id tide --from-date 2025-11-18T03:00:00Z --to-date 2025-11-18T03:00:00Z "
+        "\n    airflow backfill create --dag-id tide --from-date 2025-11-18T02:00:00Z --to-date 2025-11-18T02:00:00Z "
         "--reprocess-behavior completed\n" in said
     )
-    assert '"start": "2025-11-18T03:00:00Z", "end": "2025-11-18T03:20:00Z"' in said
+    assert '"start": "2025-11-18T02:00:00Z", "end": "2025-11-18T03:00:00Z"' in said
 
 
 def test_an_interval_that_cuts_a_slot_is_refused(tide: TomlArchive) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,7 +64,7 @@ def test_a_date_before_the_start_fails_in_the_task(tide: TomlArchive, task: str)
         work(tide, "tide", task, context)
     said = str(refused.value)
     assert "is for 2025-11-17T23:00:00Z, before [schedule] start, 2025-11-18T00:00:00Z." in said
-    assert "\n    airflow backfill create --dag-id tide --from-date 2025-11-17T23:00:00Z" in said
+    assert '\n    airflow dags trigger tide__backfill --conf \'{"start": "2025-11-17T23:00:00Z",' in said
     # With the interval of another day, but an early date.
     context = {**context_of(tide, K, K + 2)}
     context["dag_run"].logical_date = moment(tide.axis.start_us(K - 3))
@@ -88,6 +89,20 @@ def test_the_schedule_goes_first(tide: TomlArchive, run_id: str, tries: int, wei
     dag = scheduled_from(tide, K)
     for task in dag.tasks:
         assert task.weight_rule.get_weight(SimpleNamespace(run_id=run_id, try_number=tries)) == weight
+
+
+def test_the_alarm_is_one_that_lets_runs_be_cleared(tide: TomlArchive) -> None:
+    """As the scheduler reads it; with Airflow's own reference, clearing a run ends in an error 500."""
+    from airflow.sdk.timezone import utcnow
+    from airflow.serialization.decoders import decode_deadline_alert
+    from airflow.serialization.encoders import encode_deadline_alert
+
+    tide.write_file('freshness = "90m"')
+    [alert] = dags_of(tide)["tide"].deadline
+    read = decode_deadline_alert(encode_deadline_alert(alert))
+    assert read.reference.reference_name == "RunMade"
+    late = read.reference.evaluate_with(session=None, interval=read.interval, dag_id="tide", run_id="scheduled__1")
+    assert timedelta(minutes=89) < late - utcnow() <= timedelta(minutes=90)
 
 
 def test_the_range_takes_no_slot_of_the_pool(tide: TomlArchive) -> None:
