@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 import subprocess
 from datetime import timedelta
@@ -204,3 +206,26 @@ def test_programs_know_their_settings_wherever_they_are_started(tmp_path: Path) 
         cwd="/", env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "/a b/'c' dags list\n"
+
+
+def commands_of_the_manual() -> list[str]:
+    """The commands of Airflow in the two pages about it: in blocks, whole over their lines, and in running text."""
+    docs = Path(__file__).parent.parent / "docs"
+    text = "\n".join((docs / name).read_text(encoding="utf-8") for name in ("airflow.md", "operating-airflow.md"))
+    joined = re.sub(r"\s*\\\n\s+", " ", text)
+    blocks = re.findall(r"^ {4,}(?:\.airflow/commands/)?(airflow .*)$", joined, re.MULTILINE)
+    return [*blocks, *re.findall(r"`(airflow [^`]*)`", joined)]
+
+
+def test_the_commands_of_the_manual_are_airflows(tide: TomlArchive) -> None:
+    """Its parser takes them, and the form of the DAG knows every key that they pass."""
+    from airflow.cli.cli_parser import get_parser
+
+    commands = commands_of_the_manual()
+    assert len(commands) >= 8
+    dags = dags_of(tide)
+    for command in commands:
+        given = get_parser().parse_args(shlex.split(command)[1:])
+        conf = getattr(given, "conf", None) or getattr(given, "dag_run_conf", None)
+        if conf:
+            assert json.loads(conf).keys() <= dags[given.dag_id.replace("sessions", "tide")].params.keys(), command
