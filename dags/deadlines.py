@@ -8,11 +8,12 @@ archive itself before it says anything.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from airflow.sdk.definitions.callback import SyncCallback
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, DeadlineAlert
+from airflow.sdk.timezone import utcnow
 
 from tidewheel.dags.alerts import freshness_missed
 from tidewheel.indexing.definition import ArchiveFile
@@ -23,7 +24,7 @@ class RunMade(BaseDeadlineReference):
 
     def _evaluate_with(self, *, session: Any, **of_run: Any) -> datetime:
         # Airflow asks while it makes the run.
-        return datetime.now(UTC)
+        return utcnow()
 
 
 def freshness_deadline(path: str, file: ArchiveFile) -> DeadlineAlert | None:
