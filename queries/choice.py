@@ -24,11 +24,20 @@ TECHNIQUES: tuple[type[Technique], ...] = (
 NAIVE_MAX = 4
 
 
-def choose(operation: Operation, counts: Collection[int], *, bounded_latency: bool = False) -> type[Technique]:
+def choose(
+    operation: Operation, counts: Collection[int], *, bounded_latency: bool = False, lifetimes: bool = False
+) -> type[Technique]:
     """The technique for reports that ask for these counts of partials.
 
-    `bounded_latency`: no single slide may cost much more than the others.
+    `bounded_latency`: no single slide may cost much more than the others. `lifetimes`: records leave by lives of their
+    own, so in no order, and every technique here relies on one.
     """
+    if lifetimes:
+        raise InvalidInput(
+            "windows with individual lifetimes are not first-in first-out; "
+            "use an invertible operation or the cell-based plan",
+            f"'{operation.name}' over live records is folded from the cells that are alive",
+        )
     if max(counts) <= NAIVE_MAX:
         return Naive
     if operation.algebra_class is AlgebraClass.INV:
@@ -56,12 +65,3 @@ def fitting(operation: Operation, counts: Iterable[int]) -> list[type[Technique]
         for technique in TECHNIQUES
         if operation.algebra_class in technique.classes and not (several and technique.one_count_only)
     ]
-
-
-def refuse_lifetimes(operation: Operation) -> None:
-    """Records that end by lives of their own leave in no order, and every technique here relies on one."""
-    raise InvalidInput(
-        "windows with individual lifetimes are not first-in first-out; "
-        "use an invertible operation or the cell-based plan",
-        f"fold the live cells of '{operation.name}' instead",
-    )

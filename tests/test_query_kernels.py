@@ -148,8 +148,11 @@ def same(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
+@pytest.mark.parametrize("overlap_max", [0, 99], ids=["tables", "each span anew"])
 @pytest.mark.parametrize(("name", "kind"), CASES)
-def test_answers_are_those_of_the_pure_room(name: str, kind: str) -> None:
+def test_answers_are_those_of_the_pure_room(
+    name: str, kind: str, overlap_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chance = random.Random(f"{SEED} {name} {kind}")
     asked = aggregate(name, KINDS[kind][0], 10_000 if MAKERS[name].limited else None)
     partials, columns = table(chance, asked, kind)
@@ -159,6 +162,7 @@ def test_answers_are_those_of_the_pure_room(name: str, kind: str) -> None:
     ]
     rows = sorted_partials({"g": pa.array([g for (g, _), _ in partials])}, pa.array([f for (_, f), _ in partials]))
     spans = rows.spans(*(pa.array([window[side] for window in windows]) for side in (0, 1)))
+    monkeypatch.setattr("tidewheel.queries.kernels.selection.OVERLAP_MAX", overlap_max)
     answers = Folds(rows, spans, columns).answers(asked).to_pylist()
     groups = rows.groups["g"].take(pa.array(spans.group)).to_pylist()
     found = dict(zip(zip(groups, spans.window.tolist(), strict=True), answers, strict=True))
@@ -228,10 +232,27 @@ def test_what_has_more_than_38_digits_is_an_error_also_here() -> None:
         return Folds(rows, spans, columns).answers(asked).to_pylist()
 
     assert answers(0, 5) == [Decimal(1)]
+    assert answers(4, 5) == [Decimal(1)]
     assert (answers(0, 1), answers(1, 2)) == ([Decimal(most)], [Decimal(-most)])
     for first, end in ((3, 5), (1, 3)):
         with pytest.raises(InvalidInput, match="sum overflows"):
             answers(first, end)
+
+
+@pytest.mark.parametrize("largest", [1, 2**30, 2**53, 2**60, 2**62, 2**63 - 1, 2**63, 2**64, 2**100])
+def test_whole_sums_are_exact_however_large(largest: int) -> None:
+    chance = random.Random(largest)
+    values = [chance.randint(-largest, largest) for _ in range(30)] + [largest, largest, -largest, -largest, -largest]
+    asked = aggregate("sum", Argument(Kind.WHOLE))
+    counting, summing = asked.operations
+    rows, column = one_group(summing, values, pa.int64())
+    start, end = random_spans(chance, len(values), 60)
+    spans = Spans(np.zeros(60, np.int64), np.arange(60), start, end)
+    folds = Folds(rows, spans, {counting: [pa.array([1] * len(values))], summing: column})
+    expected = [sum(values[first:last]) for first, last in zip(start, end, strict=True)]
+    assert folds.answers(asked).to_pylist() == expected
+    means = [total / (last - first) for total, first, last in zip(expected, start.tolist(), end.tolist(), strict=True)]
+    assert folds.answers(aggregate("avg", Argument(Kind.WHOLE))).to_pylist() == pytest.approx(means, rel=1e-15)
 
 
 def test_a_range_that_its_type_cannot_hold_is_an_error() -> None:
@@ -254,6 +275,15 @@ def test_many_groups_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     assert list(zip(whole.group.tolist(), whole.window.tolist(), strict=True)) == [
         (0, 0), (0, 1), (0, 2), (1, 2), (2, 0), (2, 1), (2, 2), (3, 2),
     ]  # fmt: skip
+
+
+def test_fragments_may_be_as_far_apart_as_numbers_go() -> None:
+    far = 2**62
+    columns, fragments = {"g": pa.array([1, 2, 2, 1])}, pa.array([-far, far, 0, 5])
+    rows = sorted_partials(columns, fragments)
+    spans = rows.spans(pa.array([-far, 1, 5, far]), pa.array([6, far, far + 1, far]))
+    numbers = np.column_stack([spans.group, spans.window, spans.end - spans.start]).tolist()
+    assert list(map(tuple, numbers)) == [(0, 0, 2), (0, 1, 1), (0, 2, 1), (1, 0, 1), (1, 2, 1)]
 
 
 def test_groups_have_any_columns() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.support.query_operations import CASES, MATRIX_PRODUCT
 from tests.support.query_streams import random_records, random_windows
 from tidewheel.indexing.errors import Damaged, InvalidInput
-from tidewheel.queries.choice import TECHNIQUES, choose, fitting, refuse_lifetimes, technique_named
+from tidewheel.queries.choice import TECHNIQUES, choose, fitting, technique_named
 from tidewheel.queries.incremental import Incremental
 from tidewheel.queries.operations.divisors import GCD
 from tidewheel.queries.operations.extremes import MAX
@@ -108,7 +108,7 @@ def test_ranges_outside_the_window_are_refused() -> None:
         assert "without a count" in refusal(lambda technique=technique, op=operation: technique(op, []))
     assert refusal(lambda: SlickDequeInv(SUM, [5]).query(3)) == "range of 3 partials was not declared"
     assert refusal(lambda: technique_named("FlatFit")) == "unknown technique 'FlatFit'"
-    assert "not first-in first-out" in refusal(lambda: refuse_lifetimes(MAX))
+    assert "not first-in first-out" in refusal(lambda: choose(MAX, [5], lifetimes=True))
 
 
 def test_without_the_refusal_the_answers_would_be_wrong() -> None:

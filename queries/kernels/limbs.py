@@ -84,15 +84,24 @@ def carried(limbs: Whole) -> Whole:
     return done
 
 
-def decimal_limbs(decimals: Any) -> list[Whole]:
-    """The four limbs of the unscaled values of a DECIMAL128 array, lowest first; of NULL, anything."""
+def _words(decimals: Any) -> tuple[Whole, Whole]:
+    """The low and the high half of the unscaled values of a DECIMAL128 array; of NULL, anything."""
     words = np.frombuffer(decimals.buffers()[1], np.int64)[2 * decimals.offset : 2 * (decimals.offset + len(decimals))]
-    low, high = words[0::2], words[1::2]
+    return words[0::2], words[1::2]
+
+
+def decimal_limbs(decimals: Any) -> list[Whole]:
+    """The four limbs of each value, lowest first."""
+    low, high = _words(decimals)
     return [low & LIMB, (low >> BUCKET_BITS) & LIMB, high & LIMB, high >> BUCKET_BITS]
 
 
 def decimal_totals(decimals: Any, start: Whole, end: Whole) -> Totals:
     """The exact sums of a DECIMAL128 array without NULL."""
+    low, high = _words(decimals)
+    if (high == low >> 63).all() and int(np.abs(low >> 1).max(initial=0)) * len(low) < 2**61:
+        sums = span_sums(low, start, end)  # all sums fit 64 bits, as nearly always
+        return Totals(np.column_stack([sums & LIMB, sums >> BUCKET_BITS]), 0)
     limbs = decimal_limbs(decimals)
     return Totals(carried(_spans(iter(limbs), len(limbs), start, end)), 0)
 
@@ -106,24 +115,24 @@ class WideTotals:
 
 def wide_totals(lists: Any, start: Whole, end: Whole) -> WideTotals:
     """The exact sums of an array of wide numbers (operations/wide.py) without NULL."""
-    entries = lists.flatten()
-    row = np.repeat(np.arange(len(lists)), np.diff(int64s(lists.offsets)))
+    entries, offsets = lists.flatten(), int64s(lists.offsets)
+    # Entries lie in the order of their rows, so a span of rows is a span of entries.
+    start, end = offsets[start] - offsets[0], offsets[end] - offsets[0]
     bucket, units = int64s(entries.field("bucket")), decimal_limbs(entries.field("units"))
 
-    def limb_values(wanted: int, parts: list[Whole]) -> Whole:
-        values = np.zeros(len(lists), np.int64)
-        for offset, part in enumerate(parts):
-            chosen = bucket == wanted - offset
-            np.add.at(values, row[chosen], part[chosen])
+    def limb_values(wanted: int) -> Whole:
+        values = np.zeros(len(bucket), np.int64)
+        for offset, part in enumerate(units):
+            np.copyto(values, part, where=bucket == wanted - offset)
         return values
 
     def counts(wanted: int) -> Whole:
-        return span_sums(limb_values(wanted, [units[0] | (units[1] << BUCKET_BITS)]), start, end)
+        return span_sums(np.where(bucket == wanted, units[0] | (units[1] << BUCKET_BITS), 0), start, end)
 
     finite = bucket[bucket < BUCKET_INFINITE]
     first, last = (int(finite.min()), int(finite.max())) if len(finite) else (BUCKET_MIN, BUCKET_MIN)
     wanted = range(first, last + LIMBS_PER_DECIMAL)
-    sums = _spans((limb_values(limb, units) for limb in wanted), len(wanted), start, end)
+    sums = _spans((limb_values(limb) for limb in wanted), len(wanted), start, end)
     return WideTotals(Totals(carried(sums), first), counts(BUCKET_INFINITE), counts(BUCKET_NEGATIVE_INFINITE))
 
 

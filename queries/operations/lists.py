@@ -67,6 +67,7 @@ def _without_prefix(total: Any, oldest: Any) -> Any:
     return total[len(oldest) :]
 
 
+@cache
 def concatenation(limit: int) -> Operation:
     """All values in order of arrival. Its inverse takes the prefix away: the one class-INV operation that is not
     commutative, so it tells whether a technique takes the right side."""
@@ -103,6 +104,5 @@ def concatenation(limit: int) -> Operation:
     )
 
 
-@cache
 def concatenate(limit: int) -> Aggregate:
     return alone(concatenation(limit))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from tests.support.query_operations import Case
@@ -51,7 +52,9 @@ def answers(machine: Incremental, records: Records, end: int) -> list[Answer]:
     return given + list(machine.advance(end))
 
 
-def compare(case: Case, seed: int, records_count: int = 40) -> Counter[tuple[str, str, str]]:
+def compare(
+    case: Case, seed: int, techniques: Sequence[type[Technique]] | None = None, records_count: int = 40
+) -> Counter[tuple[str, str, str]]:
     """All slicings × all techniques that fit, on one random stream: how many answers were compared of each."""
     chance = random.Random(seed)
     # By turns, so that techniques of one range have their share of every operation.
@@ -62,7 +65,7 @@ def compare(case: Case, seed: int, records_count: int = 40) -> Counter[tuple[str
     compared: Counter[tuple[str, str, str]] = Counter()
     for slicing in Slicing:
         plan = build_shared_plan(windows, slicing)
-        for technique in fitting(case.operation, {count for count in plan.counts if count}):
+        for technique in techniques or fitting(case.operation, {count for count in plan.counts if count}):
             what = f"seed {seed}: {case.name} of {case.draw.__name__}, {slicing}, {technique.name}, {windows}"
             given = _answered(plan, case, start, technique, records, end, what)
             assert given.keys() == expected.keys(), what
