@@ -40,10 +40,11 @@ def files_of(row: dict[str, str]) -> list[str]:
     return re.findall(r"`([\w/]+\.py)`", row.get("file", ""))
 
 
-def test_the_examples_run() -> None:
-    text = re.sub(r"^```.*$", "", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    examples = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
-    assert len(examples.examples) > 25
+@pytest.mark.parametrize("page", [PAGE, ROOT / "docs" / "sliding-windows.md"], ids=lambda page: page.name)
+def test_the_examples_run(page: Path) -> None:
+    text = re.sub(r"^```.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    assert len(examples.examples) >= 10
     assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(examples).failed == 0
 
 
