@@ -90,6 +90,7 @@ def _fixed_facts(definition: Definition) -> dict[str, object]:
         "[retention] vacuum_period": duration_text(retention.vacuum_period_us),
         "[retention] log": duration_text(retention.log_us),
         "[retention] quarantine": duration_text(retention.quarantine_us),
+        "[retention] hold": duration_text(retention.hold_us),
     }
 
 

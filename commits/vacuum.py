@@ -3,12 +3,13 @@
 In this order, so that whatever is interrupted leaves an archive that is whole:
 
 1. No undo goes back any more beyond what vacuum leaves whole; one under way is stopped by a fence (`storage/floor.py`).
+   Then it looks which versions readers hold (`storage/holds.py`): what they need stays, and they are named.
 2. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
-3. Data files that no version within grace needs, with the folders they leave empty. If no commit ever brought some of
-   them, a fence is committed first (`commits/fence.py`); else vacuum commits nothing.
-4. Log entries and checkpoints older than the log's retention, never beyond what a reader within grace needs.
+3. Data files that no version within grace, and none that is held, needs, with the folders they leave empty. If no
+   commit ever brought some of them, a fence is committed first (`commits/fence.py`); else vacuum commits nothing.
+4. Log entries and checkpoints older than the log's retention, never beyond what such a reader needs.
 5. Quarantined records of batches that no longer count, or that are past their own retention.
-6. Lease tickets of dead writers, and temporary files of writes that were cut off.
+6. Lease tickets of dead writers, holds that are over, and temporary files of writes that were cut off.
 
 Updates in flight lose nothing: their files are younger than grace, and what they take out stays for grace.
 """
@@ -17,16 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.fence import fence
 from tidewheel.commits.vacuum_quarantine import sweep_quarantine
-from tidewheel.commits.vacuum_report import DATA, LEASE, LOG_FILES, TEMPORARY, VacuumReport
+from tidewheel.commits.vacuum_report import DATA, HOLD, LEASE, LOG_FILES, TEMPORARY, VacuumReport
 from tidewheel.commits.vacuum_steps import delete, delete_log, write_checkpoint
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
 from tidewheel.storage.floor import raise_floor, undos, withdraw
+from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
+from tidewheel.storage.holds import ended_holds, held_versions
 from tidewheel.storage.lease import FOLDER as LEASE_FOLDER
 from tidewheel.storage.lease import WAIT_MAX_S
 from tidewheel.storage.ledger_store import fold_into_ledger, folded_versions
@@ -34,6 +38,13 @@ from tidewheel.storage.location import SIDE_FOLDER, Location
 from tidewheel.storage.log_files import LogFiles, list_log, never_named, removed_after
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files
+
+
+class Kept(NamedTuple):
+    """Data files that have left the archive and that somebody may still read."""
+
+    for_grace: set[str]
+    for_holds: set[str]
 
 
 def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
@@ -51,9 +62,13 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
         reach("vacuum_begun")
     report = VacuumReport(snapshot.version, dry_run)
     log = list_log(job.location)
-    _sweep_data(job, snapshot, log, oldest, since_us, report)
+    report.holds = tuple(held_versions(snapshot, log, now_us))
+    held = min([oldest, *(hold.version for hold in report.holds)])
+    for_grace = removed_after(job.location, log, oldest)
+    kept = Kept(for_grace, for_grace if held == oldest else removed_after(job.location, log, held))
+    _sweep_data(job, snapshot, log, kept, since_us, report)
     reach("vacuum_data_done")
-    _sweep_log(job, snapshot, log, oldest, now_us, report)
+    _sweep_log(job, snapshot, log, held, now_us, report)
     reach("vacuum_log_done")
     sweep_quarantine(job, snapshot, oldest, now_us, report)
     reach("vacuum_quarantine_done")
@@ -71,12 +86,14 @@ def _keep_undo_out(job: ArchiveJob, oldest: int) -> None:
 
 
 def _sweep_data(
-    job: ArchiveJob, snapshot: Snapshot, log: LogFiles, oldest: int, since_us: int, report: VacuumReport
+    job: ArchiveJob, snapshot: Snapshot, log: LogFiles, kept: Kept, since_us: int, report: VacuumReport
 ) -> None:
     listed = [file for file in stored_files(job.location) if attempt_folder(file.path) is not None]
     current = {fact.path for fact in snapshot.files}
-    needed = current | removed_after(job.location, log, oldest)
-    gone = unneeded(listed, needed, since_us)
+    needed = current | kept.for_grace
+    gone = unneeded(listed, needed | kept.for_holds, since_us)
+    held = [file for file in unneeded(listed, needed, since_us) if file.path in kept.for_holds]
+    report.held_files, report.held_bytes = len(held), sum(file.bytes for file in held)
     data = [file for file in gone if not is_scratch(file.path)]
     if not report.dry_run and never_named(job.location, log, data):
         gone = _behind_a_fence(job, snapshot, gone)
@@ -120,10 +137,12 @@ def _sweep_log(
 def _sweep_beside(job: ArchiveJob, log: LogFiles, now_us: int, since_us: int, report: VacuumReport) -> None:
     stale_us = now_us - int(WAIT_MAX_S * MICROS_PER_SECOND)
     tickets = [file for file in stored_files(job.location, LEASE_FOLDER) if file.changed_us <= stale_us]
+    over = set(ended_holds(job.location, now_us))
+    ended = [file for file in stored_files(job.location, HOLD_FOLDER) if file.path in over]
     # Side files are written under a name that starts with a dot, then renamed.
     beside = [file for file in stored_files(job.location, SIDE_FOLDER) if file.path.rsplit("/", 1)[-1].startswith(".")]
     cut_off = [file for file in (*log.temporary, *beside) if file.changed_us <= since_us and file not in tickets]
-    for kind, gone in ((LEASE, tickets), (TEMPORARY, cut_off)):
+    for kind, gone in ((LEASE, tickets), (HOLD, ended), (TEMPORARY, cut_off)):
         report.count(kind, gone)
         if not report.dry_run:
             delete(job.location, gone)

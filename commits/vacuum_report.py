@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidewheel.indexing.vacuum import StoredFile
+from tidewheel.indexing.slots import iso
+from tidewheel.indexing.vacuum import Hold, StoredFile
 
-DATA, LOG_FILES, QUARANTINE, LEASE, TEMPORARY = "data", "log", "quarantine", "lease", "temporary"
+DATA, LOG_FILES, QUARANTINE, LEASE, HOLD, TEMPORARY = "data", "log", "quarantine", "lease", "hold", "temporary"
 
 
 @dataclass
@@ -23,10 +24,17 @@ class VacuumReport:
     awaiting_bytes: int = 0
     folders: int = 0
     quarantined_records: int = 0
+    holds: tuple[Hold, ...] = ()
+    held_files: int = 0
+    held_bytes: int = 0
 
     def count(self, kind: str, files: Sequence[StoredFile]) -> None:
         self.files[kind] = self.files.get(kind, 0) + len(files)
         self.bytes[kind] = self.bytes.get(kind, 0) + sum(file.bytes for file in files)
 
     def to_json(self) -> dict[str, Any]:
-        return {**self.__dict__, "files": dict(self.files), "bytes": dict(self.bytes)}
+        holds = [
+            {"holder": one.holder, "version": one.version, "until": iso(one.until_us), "renewed": iso(one.renewed_us)}
+            for one in self.holds
+        ]
+        return {**self.__dict__, "files": dict(self.files), "bytes": dict(self.bytes), "holds": holds}

@@ -236,6 +236,12 @@ FIELDS: tuple[Field, ...] = (
         "30d", default="30d",
     ),
     Field(
+        "retention", "hold", duration(0, DURATION_MAX_US),
+        "By how much a reader may prolong the grace of the version it reads (`tidewheel sql --hold`); the deadline of "
+        "all bytes moves by as much.",
+        "6h", default="0s",
+    ),
+    Field(
         "schedule", "cron", field_kinds.CRON,
         "When a run starts; it applies the slots since the one before, so it must hold whole slots. Slots that start "
         "at half past, by the epoch, need `30 * * * *`; days that start at nine `0 9 * * *`. `@never`: only by hand.",

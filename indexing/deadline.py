@@ -5,6 +5,7 @@ A record is out of every read the moment it expires. Its bytes follow in steps:
     expiry      its slot ends, and the update (or expire) of that slot runs within one interval after
     strategy    the file that holds it leaves the table: at once, except under no_rebuild with a dead share allowed
     grace       readers of earlier versions may still need the file
+    hold        a reader may prolong that, by so much at most
     vacuum      the next vacuum comes by within one period
 
 The log quotes the least and the greatest key of every file, so a value may outlive the file there: an entry goes
@@ -77,14 +78,16 @@ def deadline_of(definition: Definition, generations: Iterable[Generation], now_u
     retention = definition.retention
     leaving = (*_expiry(definition, now_us), _strategy(definition, generations))
     grace = Part("grace", retention.grace_us, "readers of earlier versions")
+    prolonged = Part("hold", retention.hold_us, "readers that prolong the grace of the version they read")
+    hold = (prolonged,) if retention.hold_us else ()
     vacuum = Part("vacuum", retention.vacuum_period_us, "until the next vacuum")
-    # A checkpoint takes the place of older entries once nobody within grace reads further back than it.
-    wait_us = max(retention.vacuum_period_us + retention.grace_us, retention.log_us)
+    # A checkpoint takes the place of older entries once nobody within grace, or holding, reads further back than it.
+    wait_us = max(retention.vacuum_period_us + retention.grace_us + retention.hold_us, retention.log_us)
     log = Part("log retention", wait_us, "values quoted in the log (least and greatest keys)")
     kept = Part("quarantine retention", retention.quarantine_us, "kept for somebody to look at")
     return Deadline(
         from_us=now_us,
-        data=(*leaving, grace, vacuum),
+        data=(*leaving, grace, *hold, vacuum),
         log=(*leaving, log, vacuum),
         quarantine=(kept, Part("vacuum", retention.vacuum_period_us, "deletes the record"), grace, vacuum),
         assumes=_assumptions(definition),

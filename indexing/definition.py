@@ -46,6 +46,11 @@ class Retention:
     vacuum_period_us: int
     log_us: int
     quarantine_us: int
+    hold_us: int = 0  # by how much readers may prolong the grace of a version
+
+    def to_json(self) -> dict[str, int]:
+        """Without `hold` where there is none, as programs that do not know it write it."""
+        return {name: value for name, value in asdict(self).items() if value or name != "hold_us"}
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Definition:
             "max_lifetime_us": self.max_lifetime_us,
             "clock": self.clock.value,
             "generations": [generation.to_json() for generation in self.generations],
-            "retention": asdict(self.retention),
+            "retention": self.retention.to_json(),
             "salt": self.salt,
         }
 

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+# A hold is renewed ten times as often; what was not for so long belongs to a reader that died or sleeps.
+HOLD_STALE_US = 600 * 10**6
+
 
 @dataclass(frozen=True)
 class StoredFile:
@@ -19,6 +22,27 @@ class StoredFile:
     path: str
     bytes: int
     changed_us: int
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A reader's claim on a version beyond grace; `renewed_us` is the moment of its file."""
+
+    holder: str
+    version: int
+    until_us: int
+    renewed_us: int
+
+
+def holds_in_force(holds: Iterable[Hold], now_us: int, version_min: int) -> list[Hold]:
+    """The holds that are not over and whose version is not past its maximum, the oldest version first.
+
+    >>> live, over, dead = Hold("a", 7, 50, 40), Hold("b", 8, 30, 40), Hold("c", 9, 50, 40 - HOLD_STALE_US)
+    >>> [hold.holder for hold in holds_in_force([dead, over, live], 40, 5)], holds_in_force([live], 40, 8)
+    (['a'], [])
+    """
+    live = (one for one in holds if one.until_us > now_us and one.renewed_us + HOLD_STALE_US > now_us)
+    return sorted((one for one in live if one.version >= version_min), key=lambda one: (one.version, one.holder))
 
 
 def version_needed_min(committed_us: Mapping[int, int], newest: int, since_us: int) -> int:

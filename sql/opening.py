@@ -15,19 +15,54 @@ from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.slots import iso
 from tidewheel.sql.pinned_version import PinnedVersion
 from tidewheel.sql.session import Session
+from tidewheel.storage.holds import HeldVersion, Holding, take_hold
 from tidewheel.storage.ledger_store import all_receipts, checked
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
+HOLD_TRIES = 3
+
 
 def open_session(
-    locations: Mapping[str, Location], *, now_us: Callable[[], int], as_of_us: int | None = None
+    locations: Mapping[str, Location],
+    *,
+    now_us: Callable[[], int],
+    as_of_us: int | None = None,
+    hold_us: int = 0,
 ) -> Session:
-    """Archives under their names, each at the version that answers for a moment: their present, unless one is given."""
+    """Archives under their names, each at the version that answers for a moment: their present, unless one is given.
+
+    With `hold_us`, vacuum leaves these versions for so long, or until the session is closed or its process ends.
+    """
     newest = {name: snapshot_at(location) for name, location in locations.items()}
     if as_of_us is None:
         as_of_us = moment_together_us(newest, now_us())
-    return Session({name: PinnedVersion(snapshot_as_of(one, as_of_us)) for name, one in newest.items()}, as_of_us)
+    snapshots = {name: snapshot_as_of(one, as_of_us) for name, one in newest.items()}
+    if not hold_us:
+        return Session({name: PinnedVersion(one) for name, one in snapshots.items()}, as_of_us)
+    held: dict[str, tuple[Snapshot, HeldVersion]] = {}
+    try:
+        for name, snapshot in snapshots.items():
+            held[name] = _held(snapshot, as_of_us, hold_us, now_us)
+        versions = {name: PinnedVersion(one) for name, (one, _) in held.items()}
+        return Session(versions, as_of_us, holding=Holding([one for _, one in held.values()], now_us))
+    except BaseException:
+        for _, one in held.values():
+            one.release()
+        raise
+
+
+def _held(snapshot: Snapshot, as_of_us: int, hold_us: int, now_us: Callable[[], int]) -> tuple[Snapshot, HeldVersion]:
+    """The version with a hold on it, or a newer one if a vacuum was quicker."""
+    for _ in range(HOLD_TRIES):
+        if held := take_hold(snapshot, hold_us, now_us()):
+            return snapshot, held
+        snapshot = snapshot_as_of(snapshot_at(snapshot.location), as_of_us)
+    raise InvalidInput(
+        f"version {snapshot.version} of archive {snapshot.definition.name}, which answers for {iso(as_of_us)}, is past "
+        "its grace, and a vacuum has been there",
+        "read a later moment, or read without holding",
+    )
 
 
 def snapshot_at(location: Location, version: int | None = None) -> Snapshot:

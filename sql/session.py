@@ -33,6 +33,7 @@ from tidewheel.sql.relations import LIVE_EXTRA
 from tidewheel.sql.results import Result
 from tidewheel.sql.session_views import ALONE, create_probe_macros, create_view
 from tidewheel.sql.templates import render
+from tidewheel.storage.holds import Holding
 
 if TYPE_CHECKING:
     from tidewheel.sql.explanations import Explanation
@@ -64,12 +65,23 @@ class Bench:
         """Each statement has a cursor of its own."""
         return open_sandbox(path for version in self._versions for path in version.paths())
 
+    def close(self) -> None:
+        if "fenced" in self.__dict__:
+            self.fenced.close()
+
 
 class Session:
     """Archives by name, at one moment. Threads may share it."""
 
-    def __init__(self, versions: Mapping[str, PinnedVersion], as_of_us: int, bench: Bench | None = None) -> None:
+    def __init__(
+        self,
+        versions: Mapping[str, PinnedVersion],
+        as_of_us: int,
+        bench: Bench | None = None,
+        holding: Holding | None = None,
+    ) -> None:
         self.pinned = dict(versions)
+        self.holding = holding
         self.as_of_us = as_of_us
         self.bench = bench or Bench(self.pinned.values())
         self._registered: dict[str, Sql] = {}
@@ -193,7 +205,10 @@ class Session:
         return (*version.shape.own, *LIVE_EXTRA)
 
     def close(self) -> None:
-        self.bench.fenced.close()
+        """Give back what is held."""
+        if self.holding is not None:
+            self.holding.release()
+        self.bench.close()
 
     def __enter__(self) -> Session:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,19 @@ from pyspark.sql import SparkSession
 from tests.support.archives import generation_of, random_batch
 from tests.support.s3_archive import S3Archive, point_at
 from tests.support.services import ObjectStore, object_store, require_jars
+from tidewheel.commits.clock import now_us
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.commits.vacuum_report import DATA
+from tidewheel.indexing.definition import ArchiveFile, Retention
 from tidewheel.indexing.errors import Damaged, NotInstalled
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.object_store import object_store_settings
+from tidewheel.sql.opening import open_session
 from tidewheel.sql.reader import Reader
+from tidewheel.storage.holds import holds
 from tidewheel.storage.ledger_store import all_receipts
 
 
@@ -101,6 +106,33 @@ def test_expire_forget_migrate_and_vacuum_equal_the_oracle(store: ObjectStore, t
     assert vacuum(archive.job).files[DATA] > 0
     archive.check()
     assert audit(archive.job).clean
+
+
+class Holding(S3Archive):
+    """A grace so short that only a hold keeps a version."""
+
+    @property
+    def file(self) -> ArchiveFile:
+        minute_us = 60 * 10**6
+        return replace(super().file, retention=Retention(minute_us, minute_us, 10**12, 10**12, hold_us=60 * minute_us))
+
+
+def test_a_held_version_outlives_a_vacuum(store: ObjectStore, tmp_path: Path) -> None:
+    chance = random.Random(9)
+    archive = Holding(tmp_path, generation_of(), url=store.url("held")).create()
+    archive.update({slot: random_batch(chance, slot, 4) for slot in range(2)})
+    end_us = archive.axis.end_us(1)
+    with open_session({"held": archive.location}, now_us=now_us, as_of_us=end_us, hold_us=30 * 60 * 10**6) as session:
+        before = sorted(session.sql("select ins_slot, exp_slot, key, body from held").rows())
+        archive.update({1: random_batch(chance, 1, 4)})
+        job = replace(archive.job, clock=lambda: now_us() + 5 * 60 * 10**6)
+        report = vacuum(job)
+        assert len(report.holds) == 1
+        assert report.held_files > 0
+        assert sorted(session.sql("select ins_slot, exp_slot, key, body from held").rows()) == before
+    assert not holds(archive.location)
+    assert vacuum(job).files[DATA] >= report.held_files
+    archive.check()
 
 
 def test_the_lineage_names_bucket_and_size(archive: S3Archive) -> None:

@@ -49,6 +49,7 @@ class BuiltTable:
         clock: Clock = Clock.DATA,
         classes: tuple[int, int] = (1, 4),
         interval_us: int = HOUR_US,
+        retention: Retention | None = None,
         **sizes: int,
     ) -> BuiltTable:
         layout = Layout(LayoutKind.ROUND_ROBIN, *classes, span=36)
@@ -59,7 +60,7 @@ class BuiltTable:
             max_lifetime_us=36 * interval_us,
             clock=clock,
             generations=(Generation(0, layout, Strategy.EXPIRE_REBUILD),),
-            retention=Retention(1, 1, 1, 1),
+            retention=retention or Retention(1, 1, 1, 1),
             salt="salt",
         )
         location = Location.of(root)
@@ -81,7 +82,7 @@ class BuiltTable:
     def append(self, rows: Iterable[Row], *, watermark: int | None, removed: Iterable[str] = ()) -> list[str]:
         """Commit rows as new files, and files out; the new files' paths."""
         snapshot = self.snapshot
-        attempt = f"attempt-{snapshot.head + 1}"
+        attempt = f"run-20260101T000000-{snapshot.head + 1:012x}-1"
         gone = set(removed)
         added = [new for part in self._parts(rows, snapshot) for new in self._write(attempt, snapshot, *part)]
         facts = [fact for fact in snapshot.files if fact.path in gone]

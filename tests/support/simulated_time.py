@@ -71,7 +71,9 @@ class TimedArchive(SmallArchive):
         self.oracle.forget(lambda one: one.key == record.key)
         stated = self.deadline(self.now_us)
         # Forgotten at once: neither a slot's end nor a strategy is waited for.
-        gone_us = self.now_us + max(sum(part.duration_us for part in steps[-2:]) for steps in (stated.data, stated.log))
+        after = ("grace", "hold", "log retention", "vacuum")
+        waits = [sum(part.duration_us for part in steps if part.name in after) for steps in (stated.data, stated.log)]
+        gone_us = self.now_us + max(waits)
         self.owe(record, gone_us)
         self.date()
 

@@ -114,6 +114,11 @@ def scan(
     help="Where an archive lies that the query names, if its name alone does not tell; may be repeated.",
 )
 @click.option(
+    "--hold",
+    metavar="DURATION",
+    help="Keep vacuum from the versions that are read while the query runs, for so long at most; for a QUERY alone.",
+)
+@click.option(
     "--view",
     "dialect",
     type=click.Choice(_DIALECTS),
@@ -126,6 +131,7 @@ def sql(
     output: Output,
     given: tuple[str, ...],
     places: tuple[str, ...],
+    hold: str | None,
     dialect: str | None,
     as_of: str | None,
     explain: bool,
@@ -144,15 +150,17 @@ def sql(
       tidewheel sql netflow "select plan, count(*) as flows, sum(bytes) as bytes from live group by plan"
       tidewheel sql "select plan, count(*) as flows from netflow group by plan"
       tidewheel sql "select count(*) from netflow semi join twin using (src_ip)" --archive twin=archives/netflow.toml
+      tidewheel sql "select * from netflow order by bytes" --hold 2h --format parquet --output sorted.parquet
       tidewheel sql netflow --view duckdb
     """  # fmt: skip
     archive, query = _archive_and_query(given, dialect is not None)
     output.archive = archive or ""
     if archive is None:
-        _ask_several(output, query, _named_places(places), as_of, explain, **how)
+        _ask_several(output, query, _named_places(places), as_of, hold, explain, **how)
         return
-    if places:
-        raise InvalidInput("--archive is for a query that names its archives itself", f"leave {archive} out")
+    if places or hold:
+        option = "--archive" if places else "--hold"
+        raise InvalidInput(f"{option} is for a query that names its archives itself", f"leave {archive} out")
     with opened(output, archive, "asking") as opened_archive:
         if dialect is not None:
             statement = opened_archive.published_view(dialect)
@@ -184,12 +192,12 @@ def _named_places(places: tuple[str, ...]) -> dict[str, str]:
 
 
 def _ask_several(
-    output: Output, query: str, places: dict[str, str], as_of: str | None, explain: bool, **how: Any
+    output: Output, query: str, places: dict[str, str], as_of: str | None, hold: str | None, explain: bool, **how: Any
 ) -> None:
     from tidewheel.sessions import session_for
     from tidewheel.sql.questions import Query
 
-    with output.working("asking"), session_for(query, places, as_of=as_of) as session:
+    with output.working("asking"), session_for(query, places, as_of=as_of, hold=hold or "") as session:
         if explain:
             _show_explanation(output, session.explain(Query(query)))
         else:

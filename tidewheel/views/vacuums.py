@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidewheel.views.figures import count, size
+from tidewheel.views.figures import count, short_iso, size
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 def vacuum_view(report: VacuumReport) -> RenderableType:
-    """What goes by kind, and what has to wait for the grace period."""
+    """What goes by kind, what has to wait for the grace period, and who holds what."""
     waiting = Text(
         f"{count(report.awaiting_files)} files of {size(report.awaiting_bytes)} have left the archive "
         "and wait for their grace to pass"
     )
+    held = _held(report)
     kinds = [kind for kind, files in report.files.items() if files]
     quarantined = report.quarantined_records
     if not kinds and not report.folders and not quarantined:
-        return Group("nothing to delete", waiting)
+        return Group("nothing to delete", waiting, *held)
     table = plain_table("would be deleted" if report.dry_run else "deleted", "number", "bytes", left=(0,))
     for kind in kinds:
         table.add_row(f"{kind} files", count(report.files[kind]), size(report.bytes[kind]))
@@ -31,4 +32,14 @@ def vacuum_view(report: VacuumReport) -> RenderableType:
         table.add_row("empty folders", count(report.folders), "")
     if quarantined:
         table.add_row("quarantined records", count(quarantined), "")
-    return Group(table, waiting)
+    return Group(table, waiting, *held)
+
+
+def _held(report: VacuumReport) -> list[Text]:
+    if not report.holds:
+        return []
+    left = f"{count(report.held_files)} files of {size(report.held_bytes)} are past their grace and held by readers:"
+    return [
+        Text(left),
+        *(Text(f"  version {one.version} until {short_iso(one.until_us)} by {one.holder}") for one in report.holds),
+    ]
