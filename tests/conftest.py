@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.support.archives import SmallArchive
+    from tests.support.running_cluster import Running
 
 # Tests are many short Spark jobs: the optimising compiler and parallel collectors cost them more than they give.
 # Measured here: half the processor time of a session, its first update and thirty more.
@@ -48,3 +49,21 @@ def five_slots_built(spark: SparkSession, tmp_path_factory: pytest.TempPathFacto
     from tests.support.copies import five_slots
 
     return five_slots(tmp_path_factory.mktemp("five_slots"))
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Running]:
+    """The services of docker-compose.yml as processes of this machine; starting them takes most of a minute."""
+    from tests.support.running_cluster import running_cluster
+
+    with running_cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def in_store(cluster: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is a client of the cluster's store."""
+    variables = cluster.variables
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{variables['STORE_PORT']}")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, variables[name])
