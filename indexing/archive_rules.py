@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidewheel.indexing.cron import fitting_cron, preset_misfit
+from tidewheel.indexing.cron import fitting_cron
+from tidewheel.indexing.cron_runs import cron_misfit
 from tidewheel.indexing.definition import SourceKind
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.layouts import LayoutKind
@@ -153,7 +154,7 @@ def _runs_hold_whole_slots(settings: Settings) -> Iterator[Breach]:
             f"required: no hourly, daily or weekly run holds whole slots of {duration_text(axis.interval_us)}",
             _CRON_REMEDY,
         )
-    elif misfit := preset_misfit(settings.values.get("schedule.cron", ""), axis):
+    elif misfit := cron_misfit(settings.values.get("schedule.cron", ""), axis):
         better = fitting_cron(axis)
         remedy = f'use "{better}"' if better else _CRON_REMEDY
         yield Breach("schedule.cron", misfit, remedy)

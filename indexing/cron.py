@@ -1,7 +1,7 @@
 """When updates run: presets and five-field cron texts, checked without a scheduler.
 
-Only what a person can get wrong in the file is judged here: the number of fields, names and bounds. What a
-text means is the scheduler's business, except for presets, whose runs must hold whole slots.
+Only what a person can get wrong in the file is judged here: the number of fields, names and bounds, and whether the
+runs of presets hold whole slots; those of five fields are looked at in `cron_runs`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PRESETS = {
 NEVER = "@never"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
+FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
     ("minute", 0, 59, ()),
     ("hour", 0, 23, ()),
     ("day of month", 1, 31, ()),
@@ -42,9 +42,9 @@ def checked_cron(text: str) -> str:
             raise InvalidInput("unknown preset", _REMEDY)
         return text
     fields = text.split()
-    if len(fields) != len(_FIELDS):
+    if len(fields) != len(FIELDS):
         raise InvalidInput(f"{counted(len(fields), 'field')} instead of five", _REMEDY)
-    for field, (name, first, last, words) in zip(fields, _FIELDS, strict=True):
+    for field, (name, first, last, words) in zip(fields, FIELDS, strict=True):
         for item in field.lower().split(","):
             if not _item_fits(item, first, last, words):
                 raise InvalidInput(
@@ -90,6 +90,23 @@ def _shifted_cron(axis: TimeAxis) -> str:
     if MICROS_PER_UNIT["w"] % axis.interval_us == 0:
         return f"{minute % 60} {hour % 24} * * {(day + 4) % 7}"
     return ""
+
+
+def values_of(field: str, name: str, first: int, last: int, words: tuple[str, ...]) -> set[int]:
+    """What a field that was checked stands for.
+
+    >>> sorted(values_of("1,5-9/2", "hour", 0, 23, ()))
+    [1, 5, 7, 9]
+    """
+    values: set[int] = set()
+    for item in field.lower().split(","):
+        match = _ITEM.fullmatch(item)
+        assert match is not None, f"{field} passed as the {name}"
+        low = _number(match[1], first, words) if match[1] else first
+        # A number with a step goes on to the end, as * does.
+        high = _number(match[2], first, words) if match[2] else low if match[1] and not match[3] else last
+        values.update(range(low, high + 1, int(match[3] or 1)))
+    return values
 
 
 def _item_fits(item: str, first: int, last: int, words: tuple[str, ...]) -> bool:

@@ -16,7 +16,7 @@ from tidewheel.indexing.slots import iso
 from tidewheel.sql.pinned_version import PinnedVersion
 from tidewheel.sql.session import Session
 from tidewheel.storage.holds import HeldVersion, Holding, take_hold
-from tidewheel.storage.ledger_store import all_receipts, checked
+from tidewheel.storage.ledger_store import all_receipts, checked, ledger_of
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
@@ -95,13 +95,20 @@ def version_number_as_of(newest: Snapshot, as_of_us: int) -> int:
     watermarks = [(version, receipt.watermark) for version, receipt in receipts]
     version = version_as_of(watermarks, newest.definition.axis, as_of_us)
     if version is None:
-        raise InvalidInput(
-            f"no version of archive {newest.definition.name} answers for {iso(as_of_us)}: by the first update "
-            "in its history, records of that time had expired already",
-            "give a later moment",
-        )
+        raise _unanswered(newest, as_of_us, [watermark for _, watermark in watermarks if watermark is not None])
     _refuse_forgotten(newest, receipts, version, as_of_us)
     return version
+
+
+def _unanswered(newest: Snapshot, as_of_us: int, watermarks: Sequence[int]) -> InvalidInput:
+    axis, applied = newest.definition.axis, ledger_of(newest).applied
+    begin_us = axis.start_us(applied[0][0]) if applied else None
+    if begin_us is not None and as_of_us < begin_us:
+        why = f"its first batch begins at {iso(begin_us)}"
+    else:
+        why = "by the first update in its history, records of that time had expired already"
+    remedy = f"give a moment from {iso(axis.end_us(min(watermarks)))} on" if watermarks else "give a later moment"
+    return InvalidInput(f"no version of archive {newest.definition.name} answers for {iso(as_of_us)}: {why}", remedy)
 
 
 def _refuse_forgotten(newest: Snapshot, receipts: Sequence[tuple[int, Receipt]], version: int, as_of_us: int) -> None:

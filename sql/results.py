@@ -10,6 +10,7 @@ import duckdb
 from arro3.core import RecordBatch, Table
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.slots import iso
 from tidewheel.sql.access import Access
 from tidewheel.storage.python_values import python_values
@@ -38,8 +39,9 @@ class Result:
         self._owner = owner  # the connection a stream reads from must outlive it
 
     def __repr__(self) -> str:
-        rows = f"{self._rows.num_rows} rows" if isinstance(self._rows, pa.Table) else "a stream"
-        return f"<Result of version {self.version} as of {iso(self.as_of_us)}: {rows} of {', '.join(self.columns)}>"
+        rows = counted(self._rows.num_rows, "row") if isinstance(self._rows, Table) else "a stream"
+        read = ", ".join(f"{name} version {version}".strip() for name, version in self.versions.items())
+        return f"<Result of {read} as of {iso(self.as_of_us)}: {rows} of {', '.join(self.columns)}>"
 
     @property
     def access(self) -> Access:

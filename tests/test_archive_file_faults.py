@@ -214,6 +214,7 @@ FAULTS: dict[str, list[tuple[str | None, str]]] = {
         ('"60 * * * *"', "60 is not possible as the minute"),
         ('"0 0 31-1 * *"', "day of month"),
         ('"0 0 * * */0"', "day of week"),
+        ('"30 * * * *"', "where no slot of"),
     ],
     "schedule__catchup": [('"yes"', "write true or false")],
     "schedule__pool": [('" a"', "spaces")],

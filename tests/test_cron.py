@@ -3,6 +3,7 @@
 import pytest
 
 from tidewheel.indexing.cron import checked_cron, fitting_cron, preset_misfit
+from tidewheel.indexing.cron_runs import cron_misfit
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import TimeAxis
 
@@ -41,7 +42,6 @@ def test_presets_fit_slots_from_an_epoch() -> None:
     assert fitting_cron(TimeAxis(7 * DAY, sunday_us)) == "@weekly"
     assert preset_misfit("@weekly", TimeAxis(7 * DAY)) != ""
     assert preset_misfit("@hourly", TimeAxis(HOUR, 30 * MINUTE)) != ""
-    assert preset_misfit("5 4 * * *", TimeAxis(HOUR)) == ""
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,47 @@ def test_an_epoch_that_no_preset_fits_has_a_schedule_that_does(interval: int, ep
 
 def test_a_slot_that_starts_within_a_minute_has_no_schedule() -> None:
     assert fitting_cron(TimeAxis(HOUR, 30_000_000)) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "interval", "epoch", "start"),
+    [
+        ("*/5 * * * *", HOUR, 0, "00:05"),
+        ("5 4 * * *", HOUR, 0, "04:05"),
+        ("0 0 * * 1", 7 * DAY, 0, "1970-01-05"),
+        ("0 0 */2 * *", 2 * DAY, 0, "1970-02-01"),
+        ("0 */5 * * *", 5 * HOUR, 0, "1970-01-02T00:00"),
+        ("0 0 1 * 4", 7 * DAY, 0, "1970-02-01"),  # the first of the month, and every Thursday
+        ("30 * * * *", HOUR, 0, "00:30"),
+        ("@hourly", 2 * HOUR, 0, "whole slots"),
+    ],
+)
+def test_runs_that_do_not_hold_whole_slots(text: str, interval: int, epoch: int, start: str) -> None:
+    assert start in cron_misfit(text, TimeAxis(interval, epoch))
+
+
+@pytest.mark.parametrize(
+    ("text", "interval", "epoch"),
+    [
+        ("*/5 * * * *", 5 * MINUTE, 0),
+        ("*/10 6-18 * jan-mar mon-fri", 5 * MINUTE, 0),
+        ("* * * * *", 30_000_000, 0),
+        ("0 0 * * 4", 7_000_000, 0),
+        ("0 0 * * 4", 7 * DAY, 0),
+        ("0 0 * * 7", 7 * DAY, 3 * DAY),
+        ("30 * * * *", HOUR, 30 * MINUTE),
+        ("0 0,12 1 1 *", 12 * HOUR, 0),
+        ("@daily", HOUR, 0),
+        ("@never", HOUR, 0),
+    ],
+)
+def test_runs_that_hold_whole_slots(text: str, interval: int, epoch: int) -> None:
+    assert cron_misfit(text, TimeAxis(interval, epoch)) == ""
+
+
+@pytest.mark.parametrize("interval", [MINUTE, 7 * MINUTE, HOUR, 5 * HOUR, 8 * HOUR, DAY, 36 * HOUR, 7 * DAY])
+@pytest.mark.parametrize("epoch", [0, 61 * MINUTE, 4 * DAY])
+def test_what_is_proposed_fits(interval: int, epoch: int) -> None:
+    axis = TimeAxis(interval, epoch)
+    if proposed := fitting_cron(axis):
+        assert cron_misfit(proposed, axis) == ""

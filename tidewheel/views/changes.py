@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from tidewheel.indexing.changes import Change, Why
 from tidewheel.indexing.slots import TimeAxis
-from tidewheel.views.figures import count, slot_name, slots_name
+from tidewheel.views.figures import count, slots_name, through_name
 from tidewheel.views.tables import plain_table
 
 _REASONS = (Why.REPLACED, Why.EXPIRED, Why.FORGOTTEN, Why.UNDONE)
@@ -18,7 +18,9 @@ def changes_view(changes: Sequence[Change], axis: TimeAxis) -> RenderableType:
     """Rows that came and left, by reason."""
     if not changes:
         return "nothing changed since"
-    table = plain_table("version", "what", "slots", "came", *(why.value for why in _REASONS), "watermark", left=(1, 2))
+    table = plain_table(
+        "version", "what", "slots", "came", *(why.value for why in _REASONS), "applied through", left=(1, 2)
+    )
     for one in changes:
         slots = sorted({slot for (slot, _), _ in one.batches} | {slot for slot, _ in one.batches_gone})
         table.add_row(
@@ -27,6 +29,6 @@ def changes_view(changes: Sequence[Change], axis: TimeAxis) -> RenderableType:
             slots_name(axis, tuple(slots)) if slots else "",
             count(one.rows_came),
             *(count(one.rows_left(why)) for why in _REASONS),
-            "" if one.watermark == one.watermark_before else slot_name(axis, one.watermark),
+            "" if one.watermark == one.watermark_before else through_name(axis, one.watermark),
         )
     return table

@@ -59,6 +59,11 @@ def slot_name(axis: TimeAxis, slot: int | None) -> str:
     return "none" if slot is None else short_iso(axis.start_us(slot))
 
 
+def through_name(axis: TimeAxis, watermark: int | None) -> str:
+    """How far expiry was carried out: everywhere the end of the watermark's slot, from which reads are exact."""
+    return "nothing yet" if watermark is None else short_iso(axis.end_us(watermark))
+
+
 def slots_name(axis: TimeAxis, slots: tuple[int, ...]) -> str:
     """One slot, or the first and the last of several."""
     if not slots:

@@ -14,7 +14,7 @@ from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.views.definitions import generation_text
-from tidewheel.views.figures import count, seconds, short_iso, size, slot_name, slots_name
+from tidewheel.views.figures import count, seconds, short_iso, size, slot_name, slots_name, through_name
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def receipt_view(version: int | None, receipt: Receipt, axis: TimeAxis) -> Rende
     title = Text.assemble(
         (f"{receipt.operation.value}", "bold"),
         f" of {slots_name(axis, slots)}" if slots else "",
-        f": version {version}, watermark {slot_name(axis, receipt.watermark)}",
+        f": version {version}, applied through {through_name(axis, receipt.watermark)}",
     )
     parts: list[RenderableType] = [title]
     if receipt.slots:
@@ -83,8 +83,8 @@ def receipt_view(version: int | None, receipt: Receipt, axis: TimeAxis) -> Rende
 def plan_view(plan: Plan, axis: TimeAxis) -> RenderableType:
     """A plan, with the reasons; nothing of it has been done."""
     slots = f", {slots_name(axis, plan.slots)}" if plan.slots else ""
-    before, after = slot_name(axis, plan.watermark_before), slot_name(axis, plan.watermark)
-    moves = f"watermark {before}, as it is" if before == after else f"watermark {before} -> {after}"
+    before, after = through_name(axis, plan.watermark_before), through_name(axis, plan.watermark)
+    moves = f"applied through {before}, as it is" if before == after else f"applied through {before} -> {after}"
     title = Text.assemble((f"plan of {plan.operation.value}", "bold"), f"{slots}: nothing was changed\n{moves}")
     if plan.operation is Operation.MIGRATE:
         title.append(f"\nlayout {plan.generation.number} takes new batches: {generation_text(plan.generation)}")

@@ -8,7 +8,7 @@ from rich.text import Text
 from tidewheel.indexing.advisor import Advice
 from tidewheel.indexing.forecast import Forecast
 from tidewheel.indexing.slots import TimeAxis
-from tidewheel.views.figures import count, seconds, size, slot_name
+from tidewheel.views.figures import count, seconds, size, slot_name, through_name
 from tidewheel.views.tables import plain_table
 
 
@@ -54,7 +54,7 @@ def forecast_view(told: Forecast, axis: TimeAxis) -> RenderableType:
         ]
         arrivals = [f"~{count(one.arrived_assumed_rows)}", f"~{count(one.live_rows + one.live_assumed_rows)}"]
         table.add_row(*cells, *(arrivals if assumed else []))
-    note = f"after watermark {slot_name(axis, told.watermark)}; assumed: {told.assumption}"
+    note = f"after what is applied through {through_name(axis, told.watermark)}; assumed: {told.assumption}"
     return Group(
         Text(note), table, Text("~ is an estimate or rests on that assumption; the rest is exact", style="dim")
     )

@@ -13,7 +13,7 @@ from tidewheel.indexing.deadline import Deadline, Part
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.status import Status
-from tidewheel.views.figures import count, share, short_iso, size
+from tidewheel.views.figures import count, share, short_iso, size, through_name
 
 _GAPS_SHOWN = 5
 
@@ -43,12 +43,12 @@ def _facts(status: Status) -> Iterator[tuple[str, Text | str]]:
 
 
 def _applied(status: Status) -> Text | str:
-    through_us = status.applied_through_us
-    if through_us is None:
-        return "nothing yet"
+    through = through_name(status.axis, status.watermark)
+    if status.watermark is None:
+        return through
     if status.lag_us is None:
-        return f"through {short_iso(through_us)} (historic data: its end is the present)"
-    return f"through {short_iso(through_us)}, {duration_text(_seconds(max(0, status.lag_us)))} behind now"
+        return f"through {through} (historic data: its end is the present)"
+    return f"through {through}, {duration_text(_seconds(max(0, status.lag_us)))} behind now"
 
 
 def _missing(status: Status) -> Text | str:
