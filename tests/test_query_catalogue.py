@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import windows
 from tests.support.query_operations import CASES
 from tidewheel import queries
 from tidewheel.queries.choice import TECHNIQUES
@@ -53,6 +54,15 @@ def test_the_examples_run(page: Path) -> None:
 )
 def test_examples_of_modules_run(module: str) -> None:
     assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_the_benchmark_has_every_technique(capsys: pytest.CaptureFixture[str]) -> None:
+    windows.main(["--sizes", "4", "2000", "--seconds", "0", "--rows", "100"])
+    lines = capsys.readouterr().out.splitlines()
+    for technique in TECHNIQUES:
+        rows = [line for line in lines if line.startswith((f"{technique.name} (max)", f"{technique.name} (sum)"))]
+        assert len(rows) == 1 + (not technique.one_count_only)
+    assert [line.split()[-1] for line in lines if line.startswith("prefix sums")] == ["-"]
 
 
 def test_every_name_of_the_literature_has_a_row() -> None:

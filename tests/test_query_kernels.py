@@ -263,6 +263,38 @@ def test_a_range_that_its_type_cannot_hold_is_an_error() -> None:
         Folds(rows, spans, dict.fromkeys(asked.operations, column)).answers(asked)
 
 
+@pytest.mark.parametrize("name", ["variance", "sum", "avg", "sum_of_squares"])
+@pytest.mark.parametrize("kind", ["whole", "float", "decimal"])
+def test_zeros_are_stored_as_empty_lists(name: str, kind: str) -> None:
+    argument, value_type, _ = KINDS[kind]
+    asked = aggregate(name, argument)
+    lifted = {operation: [operation.lift(0), operation.lift(0)] for operation in asked.operations}
+    columns = {operation: stored(operation, parts, [value_type]) for operation, parts in lifted.items()}
+    rows = sorted_partials({}, pa.array([1, 2]))
+    assert Folds(rows, rows.spans(pa.array([1]), pa.array([3])), columns).answers(asked).to_pylist() == [0]
+
+
+@pytest.mark.parametrize("name", ["count_rows", "sum", "avg", "max", "arg_max", "last", "stddev", "last_n"])
+@pytest.mark.parametrize("size", [1, 7, 100, 1500])
+def test_tables_of_many_sizes(name: str, size: int) -> None:
+    chance = random.Random(f"{SEED} {name} {size}")
+    asked = aggregate(name, Argument(Kind.FLOAT), 4 if MAKERS[name].limited else None)
+    keys = [(chance.randint(0, max(1, size // 20)), chance.randint(-50, 200)) for _ in range(size)]
+    records = [(chance.gauss(0, 1e6), chance.randint(0, 5), at) for at in range(size)]
+    lifted = [[operation.lift(*inputs_of(asked, row)) for operation in asked.operations] for row in records]
+    types = [{"value": pa.float64(), "by": pa.int64(), "at": pa.int64()}[name] for name in asked.inputs]
+    columns = {op: stored(op, [row[place] for row in lifted], types) for place, op in enumerate(asked.operations)}
+    windows = [(end - chance.randint(1, 120), end) for end in range(-40, 220, 13)]
+    rows = sorted_partials({"g": pa.array([g for g, _ in keys])}, pa.array([f for _, f in keys]))
+    spans = rows.spans(*(pa.array([window[side] for window in windows]) for side in (0, 1)))
+    answers = Folds(rows, spans, columns).answers(asked).to_pylist()
+    groups = rows.groups["g"].take(pa.array(spans.group)).to_pylist()
+    found = dict(zip(zip(groups, spans.window.tolist(), strict=True), answers, strict=True))
+    expected = expected_answers(asked, list(zip(keys, lifted, strict=True)), windows)
+    assert found.keys() == expected.keys()
+    assert all(same(found[key], expected[key]) for key in expected)
+
+
 def test_many_groups_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     groups, fragments = pa.array([7, 3, 3, 5, 7, 9]), pa.array([1, 2, 1, 9, 3, -4])
     rows = sorted_partials({"g": groups}, fragments)

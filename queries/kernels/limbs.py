@@ -17,7 +17,7 @@ import pyarrow as pa
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.kernels.arrays import Real, Truth, Whole, int64s
 from tidewheel.queries.kernels.prefix_sums import span_sums
-from tidewheel.queries.operations.exact_floats import BUCKET_INFINITE, BUCKET_MIN, BUCKET_NEGATIVE_INFINITE
+from tidewheel.queries.operations.exact_floats import BUCKET_INFINITE, BUCKET_NEGATIVE_INFINITE
 from tidewheel.queries.operations.whole_sums import DIGITS_MAX
 from tidewheel.queries.operations.wide import BUCKET_BITS
 
@@ -130,7 +130,7 @@ def wide_totals(lists: Any, start: Whole, end: Whole) -> WideTotals:
         return span_sums(np.where(bucket == wanted, units[0] | (units[1] << BUCKET_BITS), 0), start, end)
 
     finite = bucket[bucket < BUCKET_INFINITE]
-    first, last = (int(finite.min()), int(finite.max())) if len(finite) else (BUCKET_MIN, BUCKET_MIN)
+    first, last = (int(finite.min()), int(finite.max())) if len(finite) else (0, 0)
     wanted = range(first, last + LIMBS_PER_DECIMAL)
     sums = _spans((limb_values(limb) for limb in wanted), len(wanted), start, end)
     return WideTotals(Totals(carried(sums), first), counts(BUCKET_INFINITE), counts(BUCKET_NEGATIVE_INFINITE))
