@@ -53,6 +53,12 @@ _FAULTS: tuple[tuple[tuple[str, ...], str, str, type[TidewheelError]], ...] = (
         Unavailable,
     ),
     (
+        ("Not a directory", "Too many levels of symbolic links", "File name too long"),
+        "the path leads to no folder",
+        "give the folder of an archive's table",
+        InvalidInput,
+    ),
+    (
         ("No space left on device", "Disk quota exceeded"),
         "the disk is full",
         "free space (tidewheel vacuum removes what is no longer needed), then run the command again",

@@ -15,6 +15,9 @@ ROOT = Path(__file__).parent.parent
 def fuzz(seed: int, inputs: int, folder: Path) -> None:
     """In a process of its own: where there is no Java, nothing waits for Spark."""
     surroundings = {**os.environ, "PATH": "", "JAVA_HOME": "", "SPARK_HOME": "/nowhere", "PYTHONPATH": str(ROOT)}
+    # Nothing listens on port 1: the object store is down.
+    store = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+    surroundings |= store
     command = [sys.executable, "-m", "tests.support.cli_fuzz", str(seed), str(inputs), str(folder)]
     done = subprocess.run(
         command, cwd=ROOT, env=surroundings, capture_output=True, text=True, errors="replace", check=False

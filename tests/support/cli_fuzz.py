@@ -9,6 +9,7 @@ characters, and an archive that is what it was. Runs where there is no Java, so 
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shutil
@@ -22,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow as pa
 from click.testing import CliRunner
-from deltalake import Field
+from deltalake import Field, write_deltalake
 
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.cli import main
@@ -94,7 +96,22 @@ MOMENTS = (
 QUERIES = (
     *("select * from live", "select", "select * from live where", "from live", "delete from live", "1", "size > 1"),
     *("select read_text('/etc/passwd')", "attach ':memory:' as x", "copy live to 'x'", "select * from nowhere"),
+    *("key = 5", "size = 'x'", "at > 5", "until + 1 > at", "size / 0 > 1", "sum(size) > 1", "size + key", "at = 'x'"),
+    *("select make_timestamp_ns(1)", "select sum(key) from live", "select cast(key as int) from live", "[1] = size"),
+    *("select stats(size) from live", "select variant_bytes_to_variant('x')", "current_setting('x') = key"),
     *("select error('x')", "select 1/0", "select cast('x' as int)", "select 'a\x1b[2J'", "key = 'a'", "(", "live"),
+)
+# What a path may lead to that is no archive.
+PLACES = (
+    *("/etc/passwd", "/dev/null", "/proc/self/mem", "/proc/self/fd", "/etc", "/", "places/pipe", "places/nowhere"),
+    *("places/loop", "places/empty", "places/empty_log", "places/log_is_file", "places/garbage", "places/plain"),
+    *(
+        "places/unreadable",
+        "places/no_json",
+        "tables/tide/_delta_log",
+        "tables/tide/_delta_log/x",
+        "archives/tide.toml/",
+    ),
 )
 INTEGERS = ("0", "1", "5", "-1", "10001", "9" * 30, "1.5", "1e3", "٣", "0x10", "")
 
@@ -109,7 +126,8 @@ class Fuzz:
         (folder / "archives" / "tide.toml").write_text(GOOD_FILE)
         build(folder / "tables" / "tide")
         shutil.copytree(folder / "tables" / "tide", folder / "tables" / "damaged")
-        next((folder / "tables" / "damaged").glob("attempt-*/**/*.parquet")).write_bytes(b"PAR1 no PAR1")
+        next((folder / "tables" / "damaged").glob("**/*.parquet")).write_bytes(b"PAR1 no PAR1")
+        build_places(folder)
         (folder / "archives" / "folder.toml").mkdir()
         (folder / "archives" / "loop.toml").symlink_to("loop.toml")
         shutil.copytree(folder / "tables", folder / "pristine")
@@ -199,6 +217,11 @@ class Fuzz:
 
     def archive(self) -> str:
         good = ["tide"] * 6 + ["archives/tide.toml", "tables/tide"] * 2
+        if self.chance.random() < 0.15:
+            return self.chance.choice(PLACES)
+        # Asked for its keys again and again before it is given up: seconds each, so it is seldom.
+        if self.chance.random() < 0.01:
+            return "s3a://bucket/tide"
         bad = ["tables/damaged", "archives/folder.toml", "archives/loop.toml", "archives/random.toml", self.text()]
         chosen = self.chance.choice([*good, *bad, "archives/random.toml"])
         if chosen == "archives/random.toml":
@@ -243,6 +266,28 @@ def build(root: Path) -> None:
     for slot in range(3):
         lives = [table.row(slot, (slot + life) * HOUR_US, key=f"k{life}", size=life) for life in (2, 5, 9)]
         table.append(lives, watermark=slot)
+
+
+def build_places(folder: Path) -> None:
+    """Everything that `PLACES` names below the folder."""
+    places = folder / "places"
+    for name in (
+        "empty",
+        "empty_log/_delta_log",
+        "log_is_file",
+        "garbage/_delta_log",
+        "unreadable",
+        "no_json/_delta_log",
+    ):
+        (places / name).mkdir(parents=True)
+    os.mkfifo(places / "pipe")
+    (places / "nowhere").symlink_to("not there")
+    (places / "loop").symlink_to("loop")
+    (places / "log_is_file" / "_delta_log").write_bytes(b"x")
+    (places / "garbage" / "_delta_log" / f"{0:020d}.json").write_bytes(b"\x00\xff{")
+    (places / "no_json" / "_delta_log" / f"{0:020d}.json").write_text('{"add": 1}\n')
+    (places / "unreadable" / "_delta_log").symlink_to("/proc/1/root")
+    write_deltalake(places / "plain", pa.table({"key": ["a"]}))
 
 
 def digest(folder: Path) -> str:
