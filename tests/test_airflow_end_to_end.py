@@ -1,5 +1,6 @@
 """A real Airflow (api-server, scheduler, dag-processor on SQLite) keeps a real archive through all that happens.
 
+    a file           is dropped into the folder while all of it runs, and its pool is there
     the schedule     catches up three hourly runs, three slots each
     a backfill       goes a run further back, newest first, and over one that the schedule has done already and
                      whose data has been corrected meanwhile, while the schedule still runs
@@ -13,25 +14,22 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import pytest
 
 from scripts.native_services import free_port
+from tests.support.airflow_page import RestPage, moment, wait
 from tests.support.processes import kill_one_spark
 from tests.support.toml_archives import TomlArchive
 from tidewheel.dags.embedded import EmbeddedAirflow
 from tidewheel.dags.scheduled import asset_of
 from tidewheel.resolve import read_archive_file
 
-# Machines that run tests are busy: a generous end for what takes a minute and a half on an idle one.
-WAIT_S = 900
 HOUR = timedelta(hours=1)
 SLOTS_PER_RUN = 3
 ROOT = Path(__file__).parent.parent
@@ -50,10 +48,16 @@ def scheduled_hours() -> int:
 
 
 @pytest.fixture
-def tide(tmp_path: Path, now: datetime, scheduled_hours: int) -> TomlArchive:
+def pool() -> str:
+    """One writer at a time."""
+    return 'pool = "writers of tide"'
+
+
+@pytest.fixture
+def tide(tmp_path: Path, now: datetime, scheduled_hours: int, pool: str) -> TomlArchive:
     # Records that live as long as the story is: what is lost or doubled at its beginning shows at its end.
     archive = TomlArchive(tmp_path, span=(2 * scheduled_hours + 4) * SLOTS_PER_RUN)
-    archive.write_file(f"start = {now - scheduled_hours * HOUR:%Y-%m-%dT%H:%M:%SZ}")
+    archive.write_file(f"start = {now - scheduled_hours * HOUR:%Y-%m-%dT%H:%M:%SZ}\n{pool}")
     first = slot_at(archive, now - (2 * scheduled_hours + 1) * HOUR)
     archive.write_batches(range(first, first + (2 * scheduled_hours + 4) * SLOTS_PER_RUN))
     return archive
@@ -69,9 +73,11 @@ def airflow(tide: TomlArchive, tmp_path: Path) -> Iterator[EmbeddedAirflow]:
     }
     stack = EmbeddedAirflow(tmp_path / "airflow", [tide.path.parent], port=free_port(), settings=settings)
     add_downstream(stack, tide, tmp_path / "dags")
+    dropped_in = tide.path.rename(tmp_path / "tide.toml")
     stack.prepare()
     try:
         stack.start()
+        dropped_in.rename(tide.path)
         yield stack
     finally:
         stack.stop()
@@ -79,8 +85,12 @@ def airflow(tide: TomlArchive, tmp_path: Path) -> Iterator[EmbeddedAirflow]:
 
 def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArchive, now: datetime) -> None:
     page = Page(airflow)
+    wait(airflow, "the archive's runs", lambda: bool(page.dag_ids() >= {"tide"} and page.runs("tide")))
+    assert page.call("/api/v2/pools/writers%20of%20tide")["slots"] == 1
+    with pytest.raises(HTTPError, match="400"):
+        page.trigger("tide", now - 4 * HOUR)
     corrected, backfill_from = now - 3 * HOUR, now - 4 * HOUR
-    wait(airflow, "the first scheduled run", lambda: page.states().get(corrected) == "success")
+    wait(airflow, "the first scheduled run", lambda: page.all_states().get(corrected) == "success")
     slot = slot_at(tide, corrected)
     tide.write_batches(range(slot, slot + SLOTS_PER_RUN), edition=1)
     airflow.airflow(
@@ -89,7 +99,7 @@ def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArch
         "--max-active-runs", "2",
     )  # fmt: skip
     wait(airflow, "a Spark to kill", lambda: kill_one_spark(airflow.pids["scheduler"]))
-    wait(airflow, "all runs", lambda: len(page.states()) >= 4 and set(page.states().values()) == {"success"})
+    wait(airflow, "all runs", lambda: len(page.all_states()) >= 4 and set(page.all_states().values()) == {"success"})
 
     applied = tide.applied()
     first = slot_at(tide, backfill_from)
@@ -98,7 +108,7 @@ def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArch
     assert tide.content() == tide.expected(applied, editions)
     assert tide.open().audit().clean
     # One more for the run that came again, and one more for the Spark that was killed.
-    assert sum(page.tries()) == len(page.states()) + 2
+    assert sum(page.tries()) == len(page.all_states()) + 2
     receipt = page.asset_events()[0]["extra"]
     assert (receipt["operation"], receipt["slots"]) == ("update", SLOTS_PER_RUN)
     wait(airflow, "the downstream DAG", lambda: receipt["stored"] in page.downstream())
@@ -106,17 +116,18 @@ def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArch
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("scheduled_hours", [25])
+@pytest.mark.parametrize(("scheduled_hours", "pool"), [(25, "")])
 def test_overlaps_lose_and_double_nothing(airflow: EmbeddedAirflow, tide: TomlArchive, now: datetime) -> None:
     """A backfill beside the schedule, two writers at nearly every commit: at least 50 pairs of updates overlap."""
     page = Page(airflow)
-    wait(airflow, "the first scheduled run", lambda: "success" in page.states().values())
+    wait(airflow, "the DAG", lambda: "tide" in page.dag_ids())
+    wait(airflow, "the first scheduled run", lambda: "success" in page.all_states().values())
     first, last = now - 51 * HOUR, now - 26 * HOUR
     airflow.airflow(
         "backfill", "create", "--dag-id", "tide", "--from-date", first.isoformat(), "--to-date", last.isoformat(),
         "--run-backwards", "--max-active-runs", "2",
     )  # fmt: skip
-    wait(airflow, "all runs", lambda: len(page.states()) >= 51 and set(page.states().values()) == {"success"})
+    wait(airflow, "all runs", lambda: len(page.all_states()) >= 51 and set(page.all_states().values()) == {"success"})
 
     applied = tide.applied()
     assert applied[: 51 * SLOTS_PER_RUN] == list(range(slot_at(tide, first), slot_at(tide, now)))
@@ -138,17 +149,12 @@ def add_downstream(airflow: EmbeddedAirflow, tide: TomlArchive, folder: Path) ->
     airflow.settings = {**airflow.settings, BUNDLES: json.dumps([*bundles, {"name": "others", **local}])}
 
 
-class Page:
+class Page(RestPage):
     """What Airflow knows: by its API, and what the API does not tell from its database."""
 
-    def __init__(self, airflow: EmbeddedAirflow) -> None:
-        self._airflow = airflow
-        user, password = airflow.login
-        self._token = self._call("/auth/token", {"username": user, "password": password})["access_token"]
-
-    def states(self) -> dict[datetime, str]:
-        """The states of the archive's runs, by the start of their interval."""
-        return {datetime.fromisoformat(at).astimezone(UTC): state for at, state in self._runs()}
+    def all_states(self) -> dict[datetime, str]:
+        """The states of the archive's runs of every type, by the start of their interval."""
+        return {moment(run["data_interval_start"]): run["state"] for run in self.runs("tide")}
 
     def tries(self) -> list[int]:
         query = "select try_number from task_instance where dag_id = 'tide' and task_id = 'update'"
@@ -169,48 +175,18 @@ class Page:
         return int(pairs)
 
     def asset_events(self) -> list[dict[str, Any]]:
-        return list(self._call("/api/v2/assets/events")["asset_events"])
+        return list(self.call("/api/v2/assets/events")["asset_events"])
 
     def import_errors(self) -> list[dict[str, Any]]:
-        return list(self._call("/api/v2/importErrors")["import_errors"])
-
-    def _runs(self) -> list[tuple[str, str]]:
-        return [(f"{at}+00:00", state) for at, state in self._rows(
-            "select data_interval_start, state from dag_run where dag_id = 'tide'"
-        )]  # fmt: skip
+        return list(self.call("/api/v2/importErrors")["import_errors"])
 
     def _rows(self, query: str) -> list[Any]:
-        connection = sqlite3.connect(f"file:{self._airflow.database}?mode=ro", uri=True, timeout=30)
+        connection = sqlite3.connect(f"file:{self.airflow.database}?mode=ro", uri=True, timeout=30)
         try:
             return connection.execute(query).fetchall()
         finally:
             connection.close()
 
-    def _call(self, path: str, content: dict[str, Any] | None = None) -> Any:
-        headers = {"Content-Type": "application/json"}
-        if content is None:
-            headers["Authorization"] = f"Bearer {self._token}"
-        data = None if content is None else json.dumps(content).encode()
-        for tries_left in reversed(range(10)):
-            try:
-                with urlopen(Request(self._airflow.url + path, data, headers), timeout=60) as answer:
-                    return json.load(answer)
-            except HTTPError as error:
-                # The api-server on SQLite may meet the scheduler's lock; what it was asked is only read.
-                if error.code < 500 or not tries_left:
-                    error.add_note(error.read().decode(errors="replace")[:500])
-                    raise
-                time.sleep(1)
-        raise AssertionError("unreachable")
-
 
 def slot_at(archive: TomlArchive, at: datetime) -> int:
     return archive.axis.slot_of(int(at.timestamp()) * 1_000_000)
-
-
-def wait(airflow: EmbeddedAirflow, what: str, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not condition():
-        airflow.check()
-        assert time.monotonic() < deadline, f"waited {WAIT_S} s for {what}; see {airflow.home}/logs"
-        time.sleep(0.3)

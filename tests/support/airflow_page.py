@@ -44,6 +44,9 @@ class RestPage:
                 time.sleep(1)
         raise AssertionError("unreachable")
 
+    def dag_ids(self) -> set[str]:
+        return {dag["dag_id"] for dag in self.call("/api/v2/dags?limit=100")["dags"]}
+
     def runs(self, dag: str) -> list[dict[str, Any]]:
         return list(self.call(f"/api/v2/dags/{dag}/dagRuns?limit=100&order_by=-id")["dag_runs"])
 
