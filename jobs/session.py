@@ -36,6 +36,8 @@ _SETTINGS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # A timestamp without a zone is read as UTC; timestamp_ntz would lift the table's reader version.
     "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
+    # Spark has no moments of nanoseconds, which pandas writes: as numbers they can at least be read, and made moments.
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     # Delta rebuilds its state over 50 tasks by default: seconds, for small tables.

@@ -22,6 +22,7 @@ from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.slots import iso, moment, ranges_of
 from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.jobs.expressions import long, quoted, slot_of
+from tidewheel.jobs.nanoseconds import nanos_in
 from tidewheel.jobs.source_reader import TEXT_COLUMN, TEXT_FORMATS, loaded, options_of, place_of
 from tidewheel.storage.machine import machine_fault
 
@@ -98,7 +99,7 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], kn
         lineage[slot] = tuple(found)
         _refuse_unwritten(source, axis.name(slot), found)
         if found:
-            frame = _renamed(loaded(spark, source, options, known, path), source)
+            frame = _renamed(loaded(spark, source, options, known, path, nanos_in(spark, source, found)), source)
             frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
         elif source.missing == "fail":
             raise InvalidInput(

@@ -55,7 +55,7 @@ class Program(click.Group):
                 return _nobody_reads()
             if output.debug:
                 traceback.print_exc()
-            known = _spark_lost(error) or _not_installed(error) or _refused_by_machine(error, output.archive)
+            known = _not_installed(error) or _spark_lost(error) or _refused_by_machine(error, output.archive)
             return output.fail(known) if known else output.unexpected(error)
 
 
@@ -73,8 +73,9 @@ def _not_installed(error: Exception) -> TidewheelError | None:
     """A package that the command needs and this environment does not have."""
     if not isinstance(error, ModuleNotFoundError) or (error.name or "").startswith("tidewheel"):
         return None
+    package = (error.name or "").partition(".")[0]
     return NotInstalled(
-        f"this command needs the Python package {error.name}, which is not installed. {_STATE}",
+        f"this command needs the Python package {package}, which is not installed. {_STATE}",
         "install tidewheel with all that it needs: pip install tidewheel",
     )
 
