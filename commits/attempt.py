@@ -17,6 +17,7 @@ from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.housekeeping import after_commit
 from tidewheel.commits.operation import Operation, Try
+from tidewheel.commits.statement import state_statistics
 from tidewheel.commits.work import Work, discard
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import Conflict, InvalidInput
@@ -88,7 +89,7 @@ class _Attempt:
                 self._discard()
                 return Outcome(plan, tries=tries)
             reach("planned")
-            outcome = self._carry_through(one, plan, tries)
+            outcome = None if self._stated(one) else self._carry_through(one, plan, tries)
             if outcome is not None:
                 return outcome
         self._discard()
@@ -126,6 +127,8 @@ class _Attempt:
         except BaseException:
             self._discard()
             raise
+        if self._stated(one, work):
+            return None
         reach("ready_to_commit")
         try:
             version = self.operation.commit(one, plan, work, receipt)
@@ -140,6 +143,15 @@ class _Attempt:
         reach("committed")
         after_commit(self.job, version)
         return Outcome(plan, receipt, version, tries)
+
+    def _stated(self, one: Try, work: Work | None = None) -> bool:
+        """Whether the table had to be told first which columns have statistics: then everything is planned again."""
+        try:
+            return state_statistics(
+                self.job, one.snapshot, self.name, work.new_columns if work else (), work.written.files if work else ()
+            )
+        except Conflict:
+            return True
 
     def _refuse_older_than_grace(self, one: Try) -> None:
         """Uncommitted files older than grace may have been vacuumed: they must not be committed any more."""

@@ -10,7 +10,7 @@ log could not be read afterwards to see whether the attempt is in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,8 @@ from tidewheel.storage.snapshot import (
     open_snapshot,
     watermark_to_transaction,
 )
+from tidewheel.storage.statistics_columns import PROPERTY as STATISTICS_PROPERTY
+from tidewheel.storage.statistics_columns import stated
 
 PARTITIONING = list(PARTITION_COLUMNS)
 _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
@@ -68,7 +70,7 @@ def create_table(location: Location, columns: Sequence[Field], definition: Defin
             mode="error",
             partition_by=PARTITIONING,
             name=definition.name,
-            configuration=_table_properties(definition),
+            configuration=_table_properties(definition, schema),
             storage_options=location.storage_options,
             commit_properties=_properties(receipt, 0),
             post_commithook_properties=_NO_HOOKS,
@@ -80,16 +82,14 @@ def create_table(location: Location, columns: Sequence[Field], definition: Defin
     return open_snapshot(location)
 
 
-def _table_properties(definition: Definition) -> dict[str, str]:
+def _table_properties(definition: Definition, schema: Schema) -> dict[str, str]:
     grace_s = -(-definition.retention.grace_us // MICROS_PER_SECOND)
     return {
         # The log is cleaned by vacuum, after its receipts are folded into the ledger; by nobody else.
         "delta.enableExpiredLogCleanup": "false",
         # How long checkpoints tell of files that went. Unsaid it would be a week, and most of what they hold.
         "delta.deletedFileRetentionDuration": f"interval {grace_s} seconds",
-        # delta-rs reads back the statistics of the first 32 columns only, and those of slots come after people's.
-        # Naming the columns instead loses all that follow one with fields of its own (1.6.6).
-        "delta.dataSkippingNumIndexedCols": "-1",
+        STATISTICS_PROPERTY: ",".join(stated(schema.fields, definition.key)),
     }
 
 
@@ -128,13 +128,13 @@ def commit(
         actions.append(RemoveAction(fact.path, True, deleted_ms, fact.bytes, _partition(fact)))
     digest = snapshot.digest + _digest(one.fact for one in added) - _digest(removed)
     if schema is None or schema == snapshot.schema:
-        return _write_entry(snapshot, receipt, actions, "append", snapshot.schema, None, digest)
+        return _write_files(snapshot, receipt, actions, "append", snapshot.schema, None, digest)
     # An overwrite is the only write that may change the schema. It removes what is in the partitions it replaces.
     out = [
         (name, "in", [str(at) for at in side]) for name, side in zip(PARTITIONING, partitions_of(removed), strict=True)
     ]
     filters = out if removed else [("layout", "=", "-1")]
-    return _write_entry(snapshot, receipt, actions[: len(added)], "overwrite", schema, filters, digest)
+    return _write_files(snapshot, receipt, actions[: len(added)], "overwrite", schema, filters, digest)
 
 
 def commit_schema(snapshot: Snapshot, receipt: Receipt, schema: Schema) -> int:
@@ -142,11 +142,22 @@ def commit_schema(snapshot: Snapshot, receipt: Receipt, schema: Schema) -> int:
     return commit(snapshot, receipt, (), (), schema)
 
 
+def commit_properties(snapshot: Snapshot, receipt: Receipt, properties: dict[str, str]) -> int:
+    """Commit other properties of the table; nothing else changes."""
+
+    def write(commit_properties: CommitProperties) -> None:
+        snapshot.table.alter.set_table_properties(
+            properties, commit_properties=commit_properties, post_commithook_properties=_NO_HOOKS
+        )
+
+    return _write_entry(snapshot, receipt, write, snapshot.digest)
+
+
 def commit_relocation(snapshot: Snapshot, receipt: Receipt, added: Iterable[NewFile], schema: Schema) -> int:
     """Commit another definition together with new files in place of all that were there."""
     added = list(added)
     digest = _digest(one.fact for one in added)
-    return _write_entry(snapshot, receipt, [one.action() for one in added], "overwrite", schema, None, digest)
+    return _write_files(snapshot, receipt, [one.action() for one in added], "overwrite", schema, None, digest)
 
 
 def _digest(files: Iterable[FileFact]) -> int:
@@ -157,22 +168,30 @@ def _partition(fact: FileFact) -> dict[str, str | None]:
     return {"layout": str(fact.generation), "g": str(fact.g), "e": str(fact.e)}
 
 
-def _write_entry(
+def _write_files(
     snapshot: Snapshot, receipt: Receipt, actions: list[Any], mode: str, schema: Schema, filters: Any, digest: int
 ) -> int:
-    if receipt.head != snapshot.head + 1:
-        raise ValueError(f"receipt for head {receipt.head} cannot follow head {snapshot.head}")
-    version = snapshot.version + 1
-    try:
+    def write(commit_properties: CommitProperties) -> None:
         snapshot.table.create_write_transaction(
             actions,
             mode,
             schema,
             PARTITIONING,
             filters,
-            commit_properties=_properties(receipt, digest % DIGEST_MODULUS),
+            commit_properties=commit_properties,
             post_commithook_properties=_NO_HOOKS,
         )
+
+    return _write_entry(snapshot, receipt, write, digest)
+
+
+def _write_entry(snapshot: Snapshot, receipt: Receipt, write: Callable[[CommitProperties], None], digest: int) -> int:
+    """One entry of the log by delta-rs, or an error that says which of the outcomes it was."""
+    if receipt.head != snapshot.head + 1:
+        raise ValueError(f"receipt for head {receipt.head} cannot follow head {snapshot.head}")
+    version = snapshot.version + 1
+    try:
+        write(_properties(receipt, digest % DIGEST_MODULUS))
     except Exception as error:
         later = _receipts_since(snapshot, receipt, error)
         if any(one.attempt == receipt.attempt and one.head == receipt.head for _, one in later):

@@ -1,4 +1,7 @@
-"""Delta statistics of a data file, from its Parquet footer: what prunes files without opening them."""
+"""Delta statistics of a data file, from its Parquet footer: what prunes files without opening them.
+
+The table says which columns have them (`storage/statistics_columns.py`): as few files as possible may lack them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 # Long texts are cut: the least value stays below, the greatest gets a last character that sorts above all.
@@ -14,8 +18,12 @@ TEXT_MAX = 64
 _ABOVE_ALL = "\U0010ffff"
 
 
-def file_statistics(metadata: pq.FileMetaData, key: Sequence[str]) -> str:
-    """The `stats` of an add action: rows, and min, max and NULLs of the key and of tidewheel's own columns."""
+def file_statistics(parquet: pq.ParquetFile, key: Sequence[str]) -> str:
+    """The `stats` of an add action: rows, and min, max and NULLs of the key and of tidewheel's own columns.
+
+    Cost: nothing beyond the footer, unless it lacks the bounds of a text.
+    """
+    metadata = parquet.metadata
     least: dict[str, Any] = {}
     greatest: dict[str, Any] = {}
     nulls: dict[str, int] = {}
@@ -23,18 +31,46 @@ def file_statistics(metadata: pq.FileMetaData, key: Sequence[str]) -> str:
     for name in (*key, "ins_slot", "exp_slot", "valid_until"):
         if name not in positions:
             continue
-        groups = [metadata.row_group(i).column(positions[name]).statistics for i in range(metadata.num_row_groups)]
-        if not groups or any(group is None or not group.has_min_max for group in groups):
-            continue
         try:
-            least_json = _least(min(group.min for group in groups))
-            greatest_json = _greatest(max(group.max for group in groups))
+            bounds = _bounds(parquet, positions[name])
         except (OverflowError, ValueError):
             continue  # a moment that Python has no date for
-        if least_json is not None and greatest_json is not None:
-            least[name], greatest[name] = least_json, greatest_json
-            nulls[name] = sum(group.null_count or 0 for group in groups)
+        if bounds is not None:
+            least[name], greatest[name] = bounds
+            nulls[name] = sum(
+                _chunk_nulls(metadata, group, positions[name]) for group in range(metadata.num_row_groups)
+            )
     return json.dumps({"numRecords": metadata.num_rows, "minValues": least, "maxValues": greatest, "nullCount": nulls})
+
+
+def _bounds(parquet: pq.ParquetFile, position: int) -> tuple[Any, Any] | None:
+    """The least and the greatest value, as JSON; None for kinds whose order is not safe to rely on."""
+    metadata = parquet.metadata
+    groups = [metadata.row_group(i).column(position).statistics for i in range(metadata.num_row_groups)]
+    if not groups:
+        return None
+    if all(group is not None and group.has_min_max for group in groups):
+        pair = min(group.min for group in groups), max(group.max for group in groups)
+    elif metadata.schema.column(position).logical_type.type == "STRING":
+        # Writers leave out the bounds of texts beyond some kilobytes.
+        pair = _read_bounds(parquet, metadata.schema.column(position).path)
+    else:
+        return None
+    least, greatest = _least(pair[0]), _greatest(pair[1])
+    return None if least is None or greatest is None else (least, greatest)
+
+
+def _read_bounds(parquet: pq.ParquetFile, name: str) -> tuple[Any, Any]:
+    found = [pc.min_max(batch.column(0)).as_py() for batch in parquet.iter_batches(columns=[name])]
+    texts = [one for one in found if one["min"] is not None]
+    if not texts:
+        return None, None
+    return min(one["min"] for one in texts), max(one["max"] for one in texts)
+
+
+def _chunk_nulls(metadata: pq.FileMetaData, group: int, position: int) -> int:
+    statistics = metadata.row_group(group).column(position).statistics
+    return 0 if statistics is None else statistics.null_count or 0
 
 
 def _least(value: Any) -> Any:
@@ -43,8 +79,8 @@ def _least(value: Any) -> Any:
 
 def _greatest(value: Any) -> Any:
     if isinstance(value, str) and len(value) > TEXT_MAX:
-        # Nothing sorts above a text that goes on with the last character: then no maximum is stated at all.
-        return None if value[TEXT_MAX] == _ABOVE_ALL else value[:TEXT_MAX] + _ABOVE_ALL
+        # Nothing sorts above a text that goes on with the last character: it is its own maximum.
+        return value if value[TEXT_MAX] == _ABOVE_ALL else value[:TEXT_MAX] + _ABOVE_ALL
     if isinstance(value, str):
         return value
     return _plain(value)

@@ -126,6 +126,6 @@ def _as_written(earlier: Snapshot, restored: Sequence[FileFact]) -> list[NewFile
     for fact in restored:
         source = earlier.location.filesystem.open_input_file(earlier.location.child(fact.path))
         with source, pq.ParquetFile(source) as parquet:
-            statistics = file_statistics(parquet.metadata, earlier.definition.key)
+            statistics = file_statistics(parquet, earlier.definition.key)
         added.append(NewFile(fact, statistics, written_ms[fact.path]))
     return added

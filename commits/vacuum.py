@@ -6,7 +6,8 @@ In this order, so that whatever is interrupted leaves an archive that is whole:
    Then it looks which versions readers hold (`storage/holds.py`): what they need stays, and they are named.
 2. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
 3. Data files that no version within grace, and none that is held, needs, with the folders they leave empty. If no
-   commit ever brought some of them, a fence is committed first (`commits/fence.py`); else vacuum commits nothing.
+   commit ever brought some of them, a fence is committed first (`commits/fence.py`); else vacuum commits nothing, but
+   for what an archive of an earlier program lacks (`commits/statement.py`).
 4. Log entries and checkpoints older than the log's retention, never beyond what such a reader needs.
 5. Quarantined records of batches that no longer count, or that are past their own retention.
 6. Lease tickets of dead writers, holds that are over, and temporary files of writes that were cut off.
@@ -17,15 +18,19 @@ Updates in flight lose nothing: their files are younger than grace, and what the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.fence import fence
+from tidewheel.commits.statement import state_statistics
 from tidewheel.commits.vacuum_quarantine import sweep_quarantine
 from tidewheel.commits.vacuum_report import DATA, HOLD, LEASE, LOG_FILES, TEMPORARY, VacuumReport
 from tidewheel.commits.vacuum_steps import delete, delete_log, write_checkpoint
+from tidewheel.indexing.errors import Conflict
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
 from tidewheel.storage.floor import raise_floor, undos, withdraw
@@ -55,6 +60,8 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
     oldest = list_log(job.location).needed_min(snapshot.version, since_us)
     if not dry_run:
         _keep_undo_out(job, oldest)
+        with suppress(Conflict):  # then whoever was first has said it
+            state_statistics(job, job.snapshot(), new_attempt(now_us))
         snapshot = job.snapshot()
         job.progress("folding receipts, writing a checkpoint")
         fold_into_ledger(snapshot, every=1)

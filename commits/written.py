@@ -75,7 +75,7 @@ def read_back(location: Location, attempt: str, definition: Definition) -> Writt
                 quarantined += [location.relative(info.path)] if subindex[1] == QUARANTINED else []
                 continue
             fact = _fact(location, info, subindex, cells_here)
-            files.append(NewFile(fact, file_statistics(parquet.metadata, definition.key), _ms(info)))
+            files.append(NewFile(fact, file_statistics(parquet, definition.key), _ms(info)))
         there = cells.setdefault(subindex, {})
         for at, cell in cells_here.items():
             there[at] = there[at].plus(cell) if at in there else cell

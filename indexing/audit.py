@@ -39,6 +39,7 @@ class Kind(StrEnum):
     UNREADABLE = "unreadable"
     FOREIGN = "foreign"
     STATISTICS = "statistics"
+    OTHER_READERS = "other_readers"
     COUNT = "count"
     DAMAGED_LEDGER = "damaged_ledger"
     FORMAT = "format"

@@ -34,6 +34,7 @@ from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.state import FileFact, TableState
 from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.audit_files import FileReading, read_contents
+from tidewheel.jobs.audit_others import rewrite_command, state_command, statement_findings
 from tidewheel.jobs.audit_quarantine import quarantine_findings
 from tidewheel.storage.ledger_store import FOLDER as LEDGER_FOLDER
 from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
@@ -60,6 +61,11 @@ class AuditReport:
     def clean(self) -> bool:
         return not self.findings
 
+    @property
+    def whole(self) -> bool:
+        """Whether the archive holds what it must, and at most other readers are misled."""
+        return all(one.kind is Kind.OTHER_READERS for one in self.findings)
+
     def to_json(self) -> dict[str, Any]:
         return {**self.__dict__, "clean": self.clean, "findings": [one.to_json() for one in self.findings]}
 
@@ -75,6 +81,7 @@ def audit(job: ArchiveJob, *, deep: bool = True) -> AuditReport:
         return AuditReport((_unopened(job, error),), seconds=perf_counter() - started)
     state, receipts, findings = _ledger(snapshot)
     findings += _format(snapshot)
+    findings += statement_findings(snapshot)
     findings += _foreign_files(job, snapshot)
     if receipts:
         findings += _log_entries(snapshot, receipts)
@@ -200,5 +207,13 @@ def _log_entries(snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) ->
 def _remedy(snapshot: Snapshot, findings: Sequence[Finding]) -> str:
     slots = backfill_range(findings)
     if slots is None:
-        return ""
+        return _remedy_for_others(snapshot, findings)
     return backfill_command(snapshot.definition.name, snapshot.definition.axis, slots)
+
+
+def _remedy_for_others(snapshot: Snapshot, findings: Sequence[Finding]) -> str:
+    """The command, if all there is to mend is what misleads other readers."""
+    others = [one for one in findings if one.kind is Kind.OTHER_READERS]
+    if not others or len(others) < len(findings):
+        return ""
+    return rewrite_command(snapshot) if any(one.path for one in others) else state_command(snapshot)

@@ -20,6 +20,7 @@ from tidewheel.commits.statistics import file_statistics, moment_text
 from tidewheel.commits.written import CELL_COLUMNS, counted
 from tidewheel.indexing.audit import FileContent, Finding, Kind, hit_range
 from tidewheel.indexing.state import FileFact
+from tidewheel.jobs.audit_others import filter_misleads, misleading_filter
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
 
@@ -57,7 +58,7 @@ def _reading(
         message = f"the data file {fact.path} has {info.size} bytes, the log says {fact.bytes}"
         findings.append(Finding(Kind.WRONG_SIZE, message, None, fact.path, fact.bytes, info.size, hit))
     try:
-        content, bounds = _content(snapshot.location, fact, snapshot.definition.key)
+        content, bounds, misleads = _content(snapshot.location, fact, snapshot.definition.key)
     except (OSError, pa.ArrowException, KeyError, ValueError, OverflowError, MemoryError) as error:
         findings.append(unreadable(fact, error))
         return FileReading(fact, None, tuple(findings))
@@ -65,6 +66,8 @@ def _reading(
         message = f"the data file {fact.path} holds {content.rows} rows, the log says {fact.rows}"
         findings.append(Finding(Kind.COUNT, message, None, fact.path, fact.rows, content.rows, hit))
     findings += _narrow(fact, said[fact.path], bounds)
+    if misleads:
+        findings.append(misleading_filter(snapshot, fact))
     return FileReading(fact, content, tuple(findings))
 
 
@@ -76,15 +79,17 @@ def unreadable(fact: FileFact, error: object) -> Finding:
 
 def _content(
     location: Location, fact: FileFact, key: Sequence[str]
-) -> tuple[FileContent, Mapping[str, tuple[Any, Any]]]:
+) -> tuple[FileContent, Mapping[str, tuple[Any, Any]], bool]:
+    """Cells, bounds, and whether a Bloom filter misleads readers."""
     source = location.filesystem.open_input_file(location.child(fact.path))
     with source, pq.ParquetFile(source, page_checksum_verification=True) as parquet:
         cells = counted(parquet.read(CELL_COLUMNS))
-        statistics = json.loads(file_statistics(parquet.metadata, key))
+        statistics = json.loads(file_statistics(parquet, key))
+        misleads = filter_misleads(parquet.metadata, key[0])
     if any(None in at for at in cells):
         raise ValueError("it has rows without slots")
     least, greatest = statistics["minValues"], statistics["maxValues"]
-    return FileContent(fact, cells), {name: (least[name], greatest[name]) for name in least}
+    return FileContent(fact, cells), {name: (least[name], greatest[name]) for name in least}, misleads
 
 
 def _narrow(

@@ -124,7 +124,8 @@ def audit(output: Output, archive: str, deep: bool) -> None:
 
     output.show(report.to_json(), lambda: audit_view(report))
     if not report.clean:
+        what = "holds what misleads other readers" if report.whole else "is not what its receipts say"
         raise Damaged(
-            f"archive {archive} is not what its receipts say: {counted(len(report.findings), 'finding')}",
+            f"archive {archive} {what}: {counted(len(report.findings), 'finding')}",
             report.remedy or "stop writing into it, and restore what is named above from a copy",
         )

@@ -1,0 +1,40 @@
+"""A commit that says which columns have statistics (`storage/statistics_columns.py`), where the table does not say so.
+
+Archives of earlier programs get it with their next operation or vacuum. An operation that brings a column with fields
+of its own, or files without statistics of a key, makes it first: no version may promise what is not there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from deltalake import Field
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.commit import NewFile, commit_properties
+from tidewheel.commits.receipt import bare_receipt
+from tidewheel.indexing.receipts import Operation
+from tidewheel.storage.ledger_store import state_of
+from tidewheel.storage.snapshot import Snapshot
+from tidewheel.storage.statistics_columns import PROPERTY, to_state
+
+
+def state_statistics(
+    job: ArchiveJob, snapshot: Snapshot, attempt: str, new: Sequence[Field] = (), files: Sequence[NewFile] = ()
+) -> bool:
+    """Make the table say it, if it does not; whether there was a commit, and what was planned is out of date."""
+    without = {name for file in files for name in _lacking(file, snapshot.definition.key)}
+    value = to_state(snapshot, new, without)
+    if value is None:
+        return False
+    job.progress("naming the columns that have statistics, for other readers")
+    # A fence, as far as the archive goes: nothing that it holds changes.
+    receipt = bare_receipt(job, state_of(snapshot), Operation.FENCE, attempt, "names the columns that have statistics")
+    commit_properties(snapshot, receipt, {PROPERTY: value})
+    return True
+
+
+def _lacking(file: NewFile, key: Sequence[str]) -> list[str]:
+    bounds = json.loads(file.stats)["minValues"]
+    return [name for name in (*key, "valid_until") if name not in bounds]
