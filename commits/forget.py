@@ -12,8 +12,10 @@ The search comes before the plan and looks into each file once: on the next try 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
@@ -28,23 +30,43 @@ from tidewheel.indexing.plan_kinds import ForgetPlan, Selection, plan_forget
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Receipt, Tombstone
 
+LOG = logging.getLogger(__name__)
 
-def forget(job: ArchiveJob, *, keys: Iterable[Sequence[str]] = (), where: str = "", dry_run: bool = False) -> Outcome:
+
+@dataclass(frozen=True)
+class Forgotten(Outcome):
+    """What a forget did, and how many records it found, alive or dead."""
+
+    rows_found: int = 0
+
+    @property
+    def found_nothing(self) -> bool:
+        return self.rows_found == self.quarantined_forgotten == 0
+
+
+def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = "", dry_run: bool = False) -> Forgotten:
     """Remove the matching records, and filter them out of everything that comes up to the last applied slot."""
     selection = Selection(tuple(dict.fromkeys(tuple(key) for key in keys)), where)
     # Before the commit: a predicate that some quarantined record fails must not fail after it.
     quarantined = job.hand.sweep(job, selection, dry_run=True)
-    outcome = attempt(replace(job, file=None), _Forget(selection), dry_run=dry_run)
+    operation = _Forget(selection)
+    outcome = attempt(replace(job, file=None), operation, dry_run=dry_run)
     if not dry_run:
         quarantined = job.hand.sweep(job, selection, dry_run=False)
         reach("quarantine_swept")
-    return replace(outcome, quarantined_forgotten=quarantined)
+    forgotten = Forgotten(
+        outcome.plan, outcome.receipt, outcome.version, outcome.tries, quarantined, rows_found=operation.rows_found
+    )
+    if forgotten.found_nothing:
+        LOG.warning("a forget found no record in the archive at %s, nor in its quarantine", job.location.uri)
+    return forgotten
 
 
 @dataclass
 class _Forget(Operation):
     selection: Selection
     searched: dict[str, Hits] = field(default_factory=dict)  # by file
+    rows_found: int = 0
 
     def plan(self, one: Try) -> ForgetPlan:
         if not one.state.ledger.applied:
@@ -54,6 +76,8 @@ class _Forget(Operation):
         columns = one.state.definition.key if self.selection.keys else tuple(c.name for c in one.snapshot.columns)
         tombstones = tuple(Tombstone(columns, digest, slot_max) for digest in sorted(digests))
         hits = {path: found.cells for path, found in self.searched.items()}
+        in_files = (hits[file.path] for file in one.state.files)
+        self.rows_found = sum(cell.rows for cells in in_files for cell in cells.values())
         return plan_forget(one.state, self.selection, hits, tombstones)
 
     def is_needed(self, one: Try, plan: Plan) -> bool:

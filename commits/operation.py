@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tidewheel.commits.commit import commit
 from tidewheel.commits.work import Work
@@ -82,7 +82,7 @@ class Hand(Protocol):
     def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
         """By file, the records that are selected."""
 
-    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[str, ...]]) -> frozenset[str]:
+    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
         """What tombstones say of these keys; values that are not of their column's type are refused."""
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:

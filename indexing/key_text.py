@@ -2,7 +2,8 @@
 
 A key of one column is its text as it stands, whatever it holds. A key of several columns is a line of CSV: values
 between commas, and a value that holds a comma, a quote or a line's end within double quotes, as in UA,1545 or
-"Smith, John",7. What type a value has is its column's business.
+"Smith, John",7. What type a value has is its column's business; bytes are printed, and may be written, as 0x and two
+hex digits for each.
 """
 
 from __future__ import annotations
@@ -61,3 +62,26 @@ def key_remedy(columns: Sequence[str]) -> str:
         f"write {','.join(columns)}: the values in this order with commas between them, one that holds a comma or a "
         'quote within "double quotes"'
     )
+
+
+def bytes_text(value: bytes) -> str:
+    """Bytes as they are printed, in tables, CSV and JSON.
+
+    >>> bytes_text(b"\\xff\\xfe"), bytes_text(b"")
+    ('0xfffe', '0x')
+    """
+    return f"0x{value.hex()}"
+
+
+def text_bytes(text: str) -> bytes:
+    """The bytes that a text names: hex digits behind 0x, or else the text itself in UTF-8.
+
+    >>> text_bytes("0xfffe"), text_bytes("0x"), text_bytes("é")
+    (b'\\xff\\xfe', b'', b'\\xc3\\xa9')
+    """
+    if not text.startswith("0x"):
+        return text.encode()
+    digits = text[2:]
+    if len(digits) % 2 or not all(one in "0123456789abcdefABCDEF" for one in digits):
+        raise ValueError("0x must be followed by two hex digits for each byte")
+    return bytes.fromhex(digits)

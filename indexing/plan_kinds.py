@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import Generation
@@ -15,9 +16,9 @@ from tidewheel.indexing.undo import restoration_between, tombstones_between
 
 @dataclass(frozen=True)
 class Selection:
-    """What to forget: key values as text, one tuple per key, or an SQL predicate over the archive's columns."""
+    """What to forget: keys, each a tuple of values or of their texts, or an SQL predicate over the columns."""
 
-    keys: tuple[tuple[str, ...], ...] = ()
+    keys: tuple[tuple[Any, ...], ...] = ()
     where: str = ""
 
     def __post_init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
@@ -20,10 +21,11 @@ from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.carry_out import placed, read_files, write_work
 from tidewheel.jobs.expressions import keyed_digest, long, quoted
+from tidewheel.jobs.key_digests import key_digests
 from tidewheel.jobs.predicate import NOTHING_CHANGED, computing
 from tidewheel.jobs.quarantine import sweep_quarantine
 from tidewheel.jobs.schema import columns_of, full_schema_of
-from tidewheel.jobs.selection import key_digests, matched
+from tidewheel.jobs.selection import matched
 from tidewheel.jobs.session import open_session
 from tidewheel.storage.snapshot import Snapshot
 
@@ -56,10 +58,9 @@ class SparkHand:
         digests = _matching_digests(snapshot, selection, sorted(cells)) if selection.where and cells else {}
         return {path: Hits(there, frozenset(digests.get(path, ()))) for path, there in cells.items()}
 
-    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[str, ...]]) -> frozenset[str]:
+    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
         """What tombstones say of these keys."""
-        kinds = {field.name: field.dataType.simpleString() for field in columns_of(snapshot).fields}
-        return frozenset(key_digests(keys, open_session(), snapshot.definition, kinds))
+        return frozenset(key_digests(open_session(), snapshot, keys))
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
         """Remove the selected records from the quarantine; how many there were."""
@@ -67,7 +68,7 @@ class SparkHand:
         state = NOTHING_CHANGED if dry_run else "What was stored is forgotten, what is quarantined is not"
 
         def marked(frame: DataFrame) -> DataFrame:
-            return matched(frame, selection, open_session(), snapshot.definition)
+            return matched(frame, selection, open_session(), snapshot)
 
         with computing(selection.where, full_schema_of(snapshot), state):
             return sweep_quarantine(job, columns_of(snapshot), marked, dry_run=dry_run)
@@ -78,7 +79,7 @@ def _kept(snapshot: Snapshot, plan: Plan, files: Sequence[FileFact], generation:
     frame = read_files(spark, snapshot, [file.path for file in files])
     if isinstance(plan, ForgetPlan):
         columns = map(quoted, frame.columns)
-        frame = matched(frame, plan.selection, spark, snapshot.definition)
+        frame = matched(frame, plan.selection, spark, snapshot)
         frame = frame.where(~F.col("__tw_forgotten")).selectExpr(*columns)
     if plan.watermark is not None:
         frame = frame.where(f"exp_slot > {long(plan.watermark)}")
@@ -123,7 +124,7 @@ def _matching_digests(snapshot: Snapshot, selection: Selection, paths: list[str]
 def _matching(snapshot: Snapshot, selection: Selection, paths: list[str]) -> DataFrame:
     spark = open_session()
     frame = read_files(spark, snapshot, paths).withColumn("__tw_path", F.col("_metadata.file_path"))
-    return matched(frame, selection, spark, snapshot.definition).where("__tw_forgotten")
+    return matched(frame, selection, spark, snapshot).where("__tw_forgotten")
 
 
 def _relative(snapshot: Snapshot, path: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
+
+from tidewheel.indexing.key_text import bytes_text
 
 
 def json_value(value: Any) -> Any:
@@ -18,7 +19,7 @@ def json_value(value: Any) -> Any:
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
+        return bytes_text(value)
     if isinstance(value, Decimal | timedelta):
         return str(value)
     if isinstance(value, dict):

@@ -199,6 +199,5 @@ def _typed_value(value: Any, column: Field) -> Any:
     if isinstance(value, str) and value.isascii() and column.type == _TEXT:
         return value
     from tidewheel.sql.column_types import arrow_schema
-    from tidewheel.sql.key_types import typed_key
 
     return typed_key(value, column.name, arrow_schema([column]).field(0).type)

@@ -1,7 +1,8 @@
 """Results as files or streams: CSV, JSON, Parquet, Arrow; batch by batch, and an empty result is an empty file.
 
 CSV tells NULL (nothing) from empty text (""). JSON is one array with an object per line; decimals, moments and bytes
-are text in it, because a JSON number or string would change them. Arrow is the streaming format, which fits a pipe.
+are text in it, because a JSON number or string would change them; bytes are 0x and hex digits, as keys are written.
+Arrow is the streaming format, which fits a pipe.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.types import LongType
 
 from tidewheel.indexing.state import FileFact
 from tidewheel.jobs.session import open_session
@@ -67,7 +68,7 @@ def test_absent_keys_are_excluded_exactly_where_duckdb_excludes_them(tmp_path: P
 
 def test_spark_writes_filters_also_where_a_dictionary_would_hold_all_keys(tmp_path: Path) -> None:
     frame = open_session().range(20_000).selectExpr("cast(id div 1000 as bigint) * 2 as key", "uuid() as body")
-    options = {**key_options("key", group_rows=1000), "parquet.block.row.count.limit": "5000"}
+    options = {**key_options("key", LongType(), group_rows=1000), "parquet.block.row.count.limit": "5000"}
     frame.coalesce(1).sortWithinPartitions("key").write.options(**options).parquet(str(tmp_path / "files"))
     [file] = [data_file(tmp_path, path) for path in (tmp_path / "files").glob("*.parquet")]
     filters = KeyFilters(Location.of(tmp_path), "key")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tidewheel.commits.archive import ArchiveJob
     from tidewheel.commits.attempt import Outcome
+    from tidewheel.commits.forget import Forgotten
     from tidewheel.commits.undo import Undone
     from tidewheel.commits.vacuum_report import VacuumReport
     from tidewheel.indexing.advisor import Advice, Constraints
@@ -203,8 +204,12 @@ class Archive:
 
         return migrate(self.job, generation or self.job.require_file().generation, relocate=rebuild, dry_run=dry_run)
 
-    def forget(self, keys: Iterable[Sequence[str]] = (), *, where: str = "", dry_run: bool = False) -> Outcome:
-        """Remove the records of keys, each a sequence of values, or those that an SQL predicate selects, for good."""
+    def forget(self, keys: Iterable[Sequence[Any]] = (), *, where: str = "", dry_run: bool = False) -> Forgotten:
+        """Remove the records of keys, each a sequence of values, or those that an SQL predicate selects, for good.
+
+        A value is one of its column's type, or its text as on the command line. `found_nothing` of the answer says
+        that there was no such record.
+        """
         from tidewheel.commits.forget import forget
 
         return forget(self.job, keys=keys, where=where, dry_run=dry_run)

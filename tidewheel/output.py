@@ -51,6 +51,10 @@ class Output:
         """Something to know that is not the answer."""
         self.side.print(text, style="dim")
 
+    def warn(self, text: str) -> None:
+        """Something that is probably not what was wanted."""
+        self.side.print(text, style="bold yellow")
+
     def fail(self, error: TidewheelError) -> int:
         """Tell an error; gives the exit code."""
         if self.as_json:

@@ -95,9 +95,11 @@ def forget(
     with opened(output, archive, "starting Spark") as opened_archive:
         outcome = opened_archive.forget(wanted, where=where, dry_run=dry_run)
 
-    from tidewheel.views.outcomes import forgotten_view, outcome_document
+    from tidewheel.views.outcomes import forgotten_document, forgotten_view
 
-    output.show(outcome_document(outcome), lambda: forgotten_view(outcome, opened_archive.axis, dry_run=dry_run))
+    output.show(forgotten_document(outcome), lambda: forgotten_view(outcome, opened_archive.axis, dry_run=dry_run))
+    if outcome.found_nothing:
+        output.warn(f"NOTHING FOUND: archive {archive} stores no such record; check what you named")
 
 
 @command

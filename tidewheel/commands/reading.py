@@ -58,6 +58,7 @@ def probe(
 
     A key of several columns is its values in order with commas between them, and the first ones will do; a
     value that holds a comma or a quote stands within double quotes. A key that begins with a dash goes behind --.
+    Bytes are printed, and may be written, as 0x and two hex digits for each.
 
     \b
     Examples:

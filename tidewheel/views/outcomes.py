@@ -19,6 +19,7 @@ from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
     from tidewheel.commits.attempt import Outcome
+    from tidewheel.commits.forget import Forgotten
     from tidewheel.commits.undo import Undone
 
 _SLOTS_SHOWN = 12
@@ -30,6 +31,11 @@ def outcome_document(outcome: Outcome) -> dict[str, Any]:
     if outcome.receipt is None:
         return {"version": None, "plan": outcome.plan.to_json(), **swept}
     return {"version": outcome.version, "tries": outcome.tries, "receipt": outcome.receipt.to_json(), **swept}
+
+
+def forgotten_document(forgotten: Forgotten) -> dict[str, Any]:
+    """For machines: a forget, with how many records it found, alive or dead."""
+    return {**outcome_document(forgotten), "rows_found": forgotten.rows_found}
 
 
 def outcome_view(outcome: Outcome, axis: TimeAxis) -> RenderableType:

@@ -1,4 +1,4 @@
-"""Keys brought to the type of their column: as Python's values, or as text, which is read as the column's type."""
+"""Keys brought to the type of their column: one way for probes and for what is forgotten, from Python and from text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.key_text import text_bytes
 
 _WRITTEN: dict[Callable[[pa.DataType], bool], str] = {
     pa.types.is_integer: "a whole number that fits, such as 42",
     pa.types.is_floating: "a number, such as 1.5",
     pa.types.is_decimal: "a number with no more digits than the column has, such as 1.25",
+    pa.types.is_binary: "bytes as 0x and two hex digits each, such as 0xfffe; or their text, unless it begins with 0x",
     pa.types.is_boolean: "true or false",
     pa.types.is_date: "a day, such as 2026-11-18",
     pa.types.is_timestamp: "a moment with its zone, such as 2026-11-18T10:00:00Z",
@@ -45,6 +47,8 @@ def _key_remedy(arrow_type: pa.DataType) -> str:
 def _converted(value: Any, arrow_type: pa.DataType) -> Any:
     if isinstance(value, bytes) and not pa.types.is_binary(arrow_type):
         raise TypeError("bytes are not text")
+    if isinstance(value, str) and pa.types.is_binary(arrow_type):
+        return text_bytes(value)
     if isinstance(value, str) and not pa.types.is_string(arrow_type):
         return pa.scalar(value).cast(arrow_type).as_py()
     if isinstance(value, bool) != pa.types.is_boolean(arrow_type):
