@@ -146,6 +146,8 @@ class _Attempt:
 
     def _stated(self, one: Try, work: Work | None = None) -> bool:
         """Whether the table had to be told first which columns have statistics: then everything is planned again."""
+        if not self.operation.plans_again:
+            return False
         try:
             return state_statistics(
                 self.job, one.snapshot, self.name, work.new_columns if work else (), work.written.files if work else ()

@@ -40,7 +40,9 @@ def file_statistics(parquet: pq.ParquetFile, key: Sequence[str]) -> str:
             nulls[name] = sum(
                 _chunk_nulls(metadata, group, positions[name]) for group in range(metadata.num_row_groups)
             )
-    return json.dumps({"numRecords": metadata.num_rows, "minValues": least, "maxValues": greatest, "nullCount": nulls})
+    found = {"numRecords": metadata.num_rows, "minValues": least, "maxValues": greatest, "nullCount": nulls}
+    # Characters as they are: of escapes, delta-rs 1.6.6 reads those beyond U+FFFF as other characters.
+    return json.dumps(found, ensure_ascii=False)
 
 
 def _bounds(parquet: pq.ParquetFile, position: int) -> tuple[Any, Any] | None:

@@ -12,6 +12,7 @@ from tidewheel.indexing.state import FileFact
 
 # Delta allows writers to cut the timestamps of their statistics to milliseconds.
 STATISTIC_CUT = timedelta(microseconds=999)
+_ABOVE_ALL = "\U0010ffff"
 _CUT_MAX = datetime.max.replace(tzinfo=UTC) - STATISTIC_CUT
 _PLANNED_FROM = (
     "path",
@@ -57,4 +58,15 @@ def _bounds(adds: Table, bound: str, name: str) -> list[Any]:
         return [None] * adds.num_rows
     if bound == "max" and bool(DataType.is_timestamp(found.type)):
         return [None if value is None or value > _CUT_MAX else value + STATISTIC_CUT for value in values]
-    return values
+    return [_sure(value) for value in values] if bound == "max" else values
+
+
+def _sure(greatest: Any) -> Any:
+    r"""A greatest value that is one, or None.
+
+    Earlier programs wrote characters beyond U+FFFF as pairs of escapes (\ud842\udfb7), and delta-rs 1.6.6 reads some of
+    these as smaller characters (U+20BB7 as U+10BB7). A last one, behind a text that was cut, may be too small as well.
+    """
+    if not isinstance(greatest, str) or greatest.isascii() or max(greatest) <= "\uffff":
+        return greatest
+    return None if max(greatest[:-1], default="") > "\uffff" else greatest[:-1] + _ABOVE_ALL

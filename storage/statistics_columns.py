@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-import pyarrow.compute as pc
 from deltalake import Field
 from deltalake.schema import PrimitiveType, StructType
 
@@ -62,7 +61,7 @@ def _lacking(snapshot: Snapshot) -> set[str]:
     return {
         name
         for name in (*snapshot.definition.key, *OWN_COLUMNS)
-        if f"min.{name}" in adds.column_names and pc.any(pc.is_null(adds.column(f"min.{name}"))).as_py()
+        if f"min.{name}" in adds.column_names and adds.column(f"min.{name}").null_count
     }
 
 

@@ -26,6 +26,8 @@ from tidewheel.indexing.state import FileFact
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
+# As earlier programs wrote them.
+ASCII_STATISTICS = False
 HOUR_US = 3600 * 10**6
 Row = dict[str, Any]  # people's columns, and ins_slot, exp_slot, valid_until (microseconds), row_hash
 
@@ -181,7 +183,7 @@ def _statistics(rows: list[Row], names: Sequence[str]) -> str:
         if not isinstance(values[0], bytes | bool | float):
             bounds["minValues"][name] = _stated(name, min(values))
             bounds["maxValues"][name] = _stated(name, max(values))
-    return json.dumps({"numRecords": len(rows), **bounds})
+    return json.dumps({"numRecords": len(rows), **bounds}, ensure_ascii=ASCII_STATISTICS)
 
 
 def _stated(name: str, value: Any) -> Any:
