@@ -199,5 +199,6 @@ def _typed_value(value: Any, column: Field) -> Any:
     if isinstance(value, str) and value.isascii() and column.type == _TEXT:
         return value
     from tidewheel.sql.column_types import arrow_schema
+    from tidewheel.storage.key_values import typed_key
 
     return typed_key(value, column.name, arrow_schema([column]).field(0).type)
