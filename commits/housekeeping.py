@@ -10,6 +10,7 @@ import logging
 from deltalake.exceptions import DeltaError
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.checkpoints import write_checkpoint
 from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.storage.ledger_store import FOLD_EVERY_COMMITS, fold_into_ledger
@@ -26,7 +27,7 @@ def after_commit(job: ArchiveJob, version: int) -> None:
         snapshot = open_snapshot(job.location)
         fold_into_ledger(snapshot)
         reach("ledger_folded")
-        snapshot.table.create_checkpoint()
+        write_checkpoint(job.location, snapshot.table)
         reach("checkpoint_written")
     except (TidewheelError, DeltaError, OSError) as error:
         LOG.warning("version %s is committed; its housekeeping failed and is tried again later: %s", version, error)

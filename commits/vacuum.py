@@ -24,12 +24,13 @@ from typing import NamedTuple
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt_id import new_attempt
+from tidewheel.commits.checkpoints import write_checkpoint
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.fence import fence
 from tidewheel.commits.statement import state_statistics
 from tidewheel.commits.vacuum_quarantine import sweep_quarantine
 from tidewheel.commits.vacuum_report import DATA, HOLD, LEASE, LOG_FILES, TEMPORARY, VacuumReport
-from tidewheel.commits.vacuum_steps import delete, delete_log, write_checkpoint
+from tidewheel.commits.vacuum_steps import delete, delete_log
 from tidewheel.indexing.errors import Conflict
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced

@@ -14,10 +14,11 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.checkpoints import write_checkpoint
 from tidewheel.commits.fence import fence
 from tidewheel.commits.quarantine import FOLDER, open_quarantine
 from tidewheel.commits.vacuum_report import QUARANTINE, VacuumReport
-from tidewheel.commits.vacuum_steps import delete, delete_log, write_checkpoint
+from tidewheel.commits.vacuum_steps import delete, delete_log
 from tidewheel.indexing.batches import batches_since
 from tidewheel.indexing.vacuum import log_unneeded, unneeded
 from tidewheel.storage.ledger_store import all_receipts

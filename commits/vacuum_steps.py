@@ -9,23 +9,16 @@ from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
 from tidewheel.commits.vacuum_report import VacuumReport
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.vacuum import StoredFile
 from tidewheel.storage.location import Location
-from tidewheel.storage.log_files import LogFiles, list_log
+from tidewheel.storage.log_files import LogFiles
 
 LOG = logging.getLogger(__name__)
 DELETERS = 8
-
-
-def write_checkpoint(location: Location, table: DeltaTable) -> None:
-    """A checkpoint at the table's version, unless there is one."""
-    if table.version() not in list_log(location).checkpoints:
-        table.create_checkpoint()
 
 
 def delete(location: Location, files: Sequence[StoredFile]) -> None:

@@ -1,0 +1,60 @@
+"""Checkpoints of the log: one writer's is enough, and each is read back before anybody relies on it.
+
+Two processes may come to write the checkpoint of one version, whose path is the same for both, and no store refuses
+the second. So nobody writes one that is there, and who wrote one reads it; if it is not whole it goes again. That
+loses nothing: the log's entries stay until vacuum has read the checkpoint that takes their place.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from tidewheel.commits.fail_points import reach
+from tidewheel.storage.location import Location
+from tidewheel.storage.log_files import list_log
+
+LOG = logging.getLogger(__name__)
+_LAST = "_delta_log/_last_checkpoint"
+
+
+def write_checkpoint(location: Location, table: DeltaTable) -> None:
+    """A checkpoint at the table's version, unless there is one. Cost: writing it, and reading it once."""
+    version = table.version()
+    if version in list_log(location).checkpoints:
+        return
+    reach("checkpoint_begun")
+    table.create_checkpoint()
+    fault = checkpoint_fault(location, version, len(table.file_uris()))
+    if fault:
+        LOG.warning("the checkpoint of version %s of %s is deleted again: %s", version, location.uri, fault)
+        _delete(location, version)
+
+
+def checkpoint_fault(location: Location, version: int, files: int) -> str:
+    """What is wrong with a checkpoint that must name so many files; nothing if it is whole."""
+    try:
+        with location.filesystem.open_input_file(location.child(_path(version))) as source:
+            adds = pq.ParquetFile(source).read(columns=["add"]).column("add")
+    except (OSError, pa.ArrowException, KeyError) as error:
+        return str(error)
+    named = len(adds) - adds.null_count
+    return "" if named == files else f"it names {named} files, the version has {files}"
+
+
+def _delete(location: Location, version: int) -> None:
+    """The pointer first: without it readers list the log, and a pointer to nothing stops some of them."""
+    with suppress(OSError, ValueError):
+        if json.loads(location.read_bytes(location.child(_LAST)))["version"] == version:
+            location.delete(_LAST)
+    with suppress(FileNotFoundError):
+        location.delete(_path(version))
+
+
+def _path(version: int) -> str:
+    return f"_delta_log/{version:020d}.checkpoint.parquet"
