@@ -27,7 +27,6 @@ from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.plan_kinds import ForgetPlan, Selection, plan_forget
-from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Receipt, Tombstone
 
 LOG = logging.getLogger(__name__)
@@ -87,7 +86,6 @@ class _Forget(Operation):
     def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
         if not plan.rewritten:
             return Work(plan, folder, NOTHING_WRITTEN)
-        one.job.progress(f"rewriting {counted(len(plan.rewritten), 'file')}")
         work = one.job.hand.move(one, plan, folder, lap)
         reach("files_written")
         check_conserved(one.state, plan, work.written, _own(plan).found)

@@ -55,7 +55,6 @@ class _Migrate(Operation):
         if not sources:
             return Work(plan, folder, NOTHING_WRITTEN)
         check_sizes(one.job.location, sources)
-        one.job.progress(f"moving {sum(file.rows for file in sources)} records")
         work = one.job.hand.move(one, plan, folder, lap)
         reach("migration_half_done")
         check_all_conserved(one.state, work.written)

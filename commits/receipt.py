@@ -47,6 +47,7 @@ def receipt_of(
         subindices_touched=touched(plan, work),
         timings_ms=dict(timings_ms),
         program=PROGRAM,
+        note=f"hand {work.hand}" if work.hand else "",
     )
 
 

@@ -27,6 +27,7 @@ class Work:
     capped_rows: int = 0
     rows_read: int = 0
     new_columns: tuple[Field, ...] = ()
+    hand: str = ""  # who wrote the files, and why
 
 
 def discard(location: Location, folder: str) -> None:

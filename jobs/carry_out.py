@@ -18,6 +18,7 @@ from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.fates import MALFORMED
+from tidewheel.indexing.file_sizes import rows_per_file
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.plan_columns import with_new_columns
@@ -33,7 +34,6 @@ from tidewheel.jobs.write import write_frame
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
 
-ROW_BYTES_ASSUMED = 200
 TASKS_END_S = 30
 
 
@@ -149,12 +149,10 @@ def write_work(
     key = snapshot.definition.key[0]
     comparable = isinstance(columns_of(snapshot)[key].dataType, IntegralType | StringType)
     keys = SourceKeys(job.location, key, sources if comparable else ())
-    rows = sum(file.rows for file in state.files)
-    row_bytes = sum(file.bytes for file in state.files) / rows if rows else ROW_BYTES_ASSUMED
     target = plan.generation.target_file_bytes
     try:
         return write_frame(
-            frame, job.location, folder, snapshot.definition, sizes, keys, max(1, int(target / row_bytes)), target
+            frame, job.location, folder, snapshot.definition, sizes, keys, rows_per_file(state, plan.generation), target
         )
     except (PySparkException, Py4JJavaError) as error:
         _end_writers(frame.sparkSession)

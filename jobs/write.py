@@ -14,6 +14,7 @@ from pyspark.sql.types import BinaryType, DataType, DoubleType, FloatType
 
 from tidewheel.commits.written import Written, read_back
 from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.file_sizes import rows_per_group
 from tidewheel.indexing.layouts import GROUP_BYTES, GROUP_ROWS, MEBIBYTE
 from tidewheel.indexing.state import SubIndex
 from tidewheel.jobs.expressions import quoted
@@ -49,7 +50,7 @@ def write_frame(
     cut that are rewritten: they balance the tasks.
     """
     order = ["layout", "g", "e", *map(quoted, definition.key), "valid_until"]
-    group_rows = min(GROUP_ROWS, GROUP_BYTES * rows_per_file // target_bytes + 1)
+    group_rows = rows_per_group(rows_per_file, target_bytes)
     options = {
         "compression": "zstd",
         "parquet.block.row.count.limit": str(GROUP_ROWS),

@@ -73,7 +73,7 @@ RULES = {
     "tidewheel": Rule(
         _names("tidewheel tidewheel.indexing tidewheel.queries click rich"),
         inside=_names(
-            "tidewheel.commits tidewheel.jobs tidewheel.storage tidewheel.sql tidewheel.dags"
+            "tidewheel.commits tidewheel.local tidewheel.jobs tidewheel.storage tidewheel.sql tidewheel.dags"
             " pyspark duckdb deltalake pyarrow"
         ),
     ),
@@ -310,6 +310,7 @@ def test_each_room_is_read_once_and_under_its_own_name():
         ("storage/log.py", "import pyspark.sql"),
         ("commits/attempt.py", "from pyspark.sql import SparkSession"),
         ("commits/attempt.py", "def f():\n    from tidewheel.jobs.session import open_session"),
+        ("local/hand.py", "from tidewheel.jobs.session import open_session"),
         ("jobs/update.py", "import duckdb"),
         ("jobs/update.py", "from tidewheel.cli import main"),
         ("sql/reader.py", "def f():\n    from pyspark.sql import SparkSession"),

@@ -24,7 +24,13 @@ except SystemExit as ended:
 """
 
 
-@pytest.mark.parametrize("command", ["status", "history", "audit --quick", "expire --through", "undo --yes", "vacuum"])
+LIGHT = (
+    "status", "history", "audit --quick", "expire --through", "undo --yes", "vacuum", "forget --key k0 --yes",
+    "migrate --stop-and-rebuild --expiration-classes 3",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", LIGHT)
 def test_no_spark_is_imported(five_slots_built: SmallArchive, tmp_path: Path, command: str) -> None:
     archive = copied(five_slots_built, tmp_path)
     words = command.split()

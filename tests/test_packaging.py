@@ -15,7 +15,7 @@ from tidewheel.indexing.errors import NotInstalled
 from tidewheel.jobs.jars import jar_paths
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("indexing", "queries", "storage", "commits", "jobs", "sql", "dags", "local")
+ROOMS = ("indexing", "queries", "storage", "commits", "local", "jobs", "sql", "dags")
 # Files that the rooms read at run time; planted, so that the test does not depend on today's files.
 DATA = ("sql/planted.sql", "indexing/planted.toml", "jobs/planted.json")
 

@@ -1,11 +1,19 @@
-"""Who writes the files of an operation: the hand that an archive's jobs are given."""
+"""Who writes the files of an operation: the hand that an archive's jobs are given.
+
+This process moves what is small enough (`indexing/hands.py`), Spark the rest; TIDEWHEEL_HAND=local or =spark decides.
+What this process cannot do at all (a predicate, keys of other kinds, quarantined records), Spark does.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.hands import Choice, HandKind, choose_hand
 
 if TYPE_CHECKING:
     from tidewheel.commits.archive import ArchiveJob
@@ -16,6 +24,9 @@ if TYPE_CHECKING:
     from tidewheel.indexing.state import FileFact
     from tidewheel.storage.location import Location
     from tidewheel.storage.snapshot import Snapshot
+
+VARIABLE = "TIDEWHEEL_HAND"
+Made = TypeVar("Made")
 
 
 def archive_job(
@@ -36,16 +47,42 @@ class Hands:
     """The hand that carries out each piece of work; none is imported before there is some."""
 
     def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        return _spark().move(one, plan, folder, lap)
+        choice = _choice(one.job.location, sum(change.file.bytes for change in plan.rewritten))
+        one.job.progress(f"rewriting {len(plan.rewritten)} files, hand {choice}")
+        work, choice = _carried_out(choice, lambda hand: hand.move(one, plan, folder, lap))
+        return replace(work, hand=str(choice))
 
     def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
-        return _spark().search(snapshot, selection, files)
+        # A key is looked up in the few row groups that may hold it: the rest is not read.
+        choice = _choice(snapshot.location, 0 if snapshot.location.is_local else sum(file.bytes for file in files))
+        return _carried_out(choice, lambda hand: hand.search(snapshot, selection, files))[0]
 
-    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[str, ...]]) -> frozenset[str]:
-        return _spark().key_digests(snapshot, keys)
+    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
+        return _carried_out(_choice(snapshot.location, 0), lambda hand: hand.key_digests(snapshot, keys))[0]
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
-        return _spark().sweep(job, selection, dry_run=dry_run)
+        return _carried_out(_choice(job.location, 0), lambda hand: hand.sweep(job, selection, dry_run=dry_run))[0]
+
+
+def _choice(location: Location, read_bytes: int) -> Choice:
+    return choose_hand(read_bytes, is_local=location.is_local, asked=os.environ.get(VARIABLE, ""))
+
+
+def _carried_out(choice: Choice, piece: Callable[[Hand], Made]) -> tuple[Made, Choice]:
+    """The piece of work done, and by whom in the end."""
+    if choice.kind is HandKind.SPARK:
+        return piece(_spark()), choice
+    from tidewheel.local.hand import BeyondThisHand, LocalHand
+
+    try:
+        return piece(LocalHand()), choice
+    except BeyondThisHand as beyond:
+        if choice.asked:
+            raise InvalidInput(
+                f"this process cannot do what {VARIABLE}=local asks for: {beyond}. Nothing was changed",
+                f"leave {VARIABLE} unset, so that Spark does it",
+            ) from beyond
+        return piece(_spark()), Choice(HandKind.SPARK, str(beyond))
 
 
 def _spark() -> Hand:

@@ -50,7 +50,7 @@ def migrate(output: Output, archive: str, run_both: bool, dry_run: bool, **layou
       tidewheel migrate netflow --stop-and-rebuild
     """  # fmt: skip
     given = {name: value for name, value in layout.items() if value is not None}
-    with opened(output, archive, "starting Spark") as opened_archive:
+    with opened(output, archive, "looking at the archive") as opened_archive:
         generation = _changed(opened_archive.snapshot().definition.current, dict(given)) if given else None
         outcome = opened_archive.migrate(generation, rebuild=not run_both, dry_run=dry_run)
     _show(output, opened_archive, outcome)
@@ -92,7 +92,7 @@ def forget(
     if not dry_run:
         what = counted(len(wanted), "key") if wanted else f"all records where {where}"
         output.confirm(f"Forget {what} in archive {archive}, for good?", yes)
-    with opened(output, archive, "starting Spark") as opened_archive:
+    with opened(output, archive, "looking for the records") as opened_archive:
         outcome = opened_archive.forget(wanted, where=where, dry_run=dry_run)
 
     from tidewheel.views.outcomes import forgotten_document, forgotten_view

@@ -82,6 +82,8 @@ def receipt_view(version: int | None, receipt: Receipt, axis: TimeAxis) -> Rende
         parts.append(f"{counted(rows, 'record')} forgotten; {kept_out} against their return")
     if receipt.files_added or receipt.files_removed:
         parts += ["", _files_table(receipt), ""]
+    if receipt.note:
+        parts.append(receipt.note)
     parts.append(f"{counted(len(receipt.subindices_touched), 'sub-index', 'sub-indices')} touched, {_timings(receipt)}")
     return Group(*parts)
 

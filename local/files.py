@@ -1,0 +1,158 @@
+"""Sorted rows into data files, of the kind that Spark writes: small row groups, a Bloom filter on the key, checksums.
+
+Rows come as batches in the order of sub-index, key, expiry. A sub-index becomes one run of files, cut at a number of
+rows. What was written is read back from the files (`commits.written`).
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidewheel.indexing.file_sizes import rows_per_group
+from tidewheel.indexing.layouts import MEBIBYTE
+from tidewheel.indexing.state import SubIndex
+from tidewheel.storage.location import Location
+
+# As Spark's writer is told: dictionaries that grow beyond it are given up.
+DICTIONARY_BYTES = MEBIBYTE // 16
+# What Hadoop puts beside each local file, and `audit --deep` holds its bytes against.
+CHECKED_BYTES = 512
+_CHECKSUMS = b"crc\0"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What all files of one attempt have in common."""
+
+    schema: pa.Schema
+    key: str
+    rows_per_file: int
+    target_bytes: int
+
+    @property
+    def group_rows(self) -> int:
+        return rows_per_group(self.rows_per_file, self.target_bytes)
+
+
+class SortedFiles:
+    """The files of one attempt's folder, written one after the other."""
+
+    def __init__(self, location: Location, folder: str, shape: Shape) -> None:
+        self._location, self._folder, self._shape = location, folder, shape
+        self._subindex: SubIndex | None = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+        self._numbers: dict[SubIndex, int] = {}
+        self._file: _File | None = None
+
+    def __enter__(self) -> SortedFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._end()
+        elif self._file is not None:
+            with suppress(OSError, pa.ArrowException):  # what is wrong is on its way already
+                self._file.writer.close()
+
+    def add(self, subindex: SubIndex, rows: pa.RecordBatch) -> None:
+        """Rows that come behind all that were added to the sub-index; another sub-index begins another file."""
+        if subindex != self._subindex:
+            self._end()
+            self._subindex = subindex
+        self._waiting.append(rows)
+        self._waiting_rows += rows.num_rows
+        while self._waiting_rows >= self._shape.group_rows:
+            self._write_group()
+
+    def _end(self) -> None:
+        while self._waiting_rows:
+            self._write_group()
+        self._close()
+
+    def _write_group(self) -> None:
+        """The next row group, cut off from what waits."""
+        waiting = pa.Table.from_batches(self._waiting)
+        group = waiting.slice(0, self._shape.group_rows)
+        self._waiting = waiting.slice(group.num_rows).to_batches()
+        self._waiting_rows -= group.num_rows
+        if self._file is None:
+            self._file = self._opened()
+        self._file.writer.write_table(group, row_group_size=self._shape.group_rows)
+        self._file.rows += group.num_rows
+        if self._file.rows >= self._shape.rows_per_file:
+            self._close()
+
+    def _opened(self) -> _File:
+        assert self._subindex is not None
+        layout, g, e = self._subindex
+        folder = self._location.child(f"{self._folder}/layout={layout}/g={g}/e={e}")
+        if self._location.is_local:
+            self._location.filesystem.create_dir(folder)
+        number = self._numbers[self._subindex] = self._numbers.get(self._subindex, -1) + 1
+        name = f"part-{number:05d}.zstd.parquet"
+        return _File(folder, name, _writer(self._location, f"{folder}/{name}", self._shape))
+
+    def _close(self) -> None:
+        if self._file is None:
+            return
+        self._file.writer.close()
+        if self._location.is_local:
+            _write_checksums(self._location, self._file)
+        self._file = None
+
+
+@dataclass
+class _File:
+    folder: str
+    name: str
+    writer: pq.ParquetWriter
+    rows: int = 0
+
+
+def _writer(location: Location, path: str, shape: Shape) -> pq.ParquetWriter:
+    plain = {shape.key, "row_hash"}  # sorted keys compress as well without a dictionary; no two hashes are equal
+    return pq.ParquetWriter(
+        path,
+        shape.schema,
+        filesystem=location.filesystem,
+        compression="zstd",
+        use_dictionary=[name for name in _leaves(shape.schema) if name not in plain],
+        dictionary_pagesize_limit=DICTIONARY_BYTES,
+        bloom_filter_options={shape.key: {"ndv": shape.group_rows}} if _has_filter(shape) else None,
+        store_decimal_as_integer=True,
+        store_schema=False,
+        write_page_checksum=True,
+    )
+
+
+def _has_filter(shape: Shape) -> bool:
+    """As Spark's files: not on bytes, truth values and floating point, which nobody looks up by a filter."""
+    kind = shape.schema.field(shape.key).type
+    return not (pa.types.is_binary(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind))
+
+
+def _leaves(schema: pa.Schema) -> Iterable[str]:
+    """The columns of a Parquet file by their paths."""
+    empty = pa.BufferOutputStream()
+    pq.write_metadata(schema, empty)
+    metadata = pq.read_metadata(pa.BufferReader(empty.getvalue()))
+    return [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+
+
+def _write_checksums(location: Location, file: _File) -> None:
+    """One CRC-32 for each piece of the file, in Hadoop's form."""
+    content = memoryview(location.read_bytes(f"{file.folder}/{file.name}"))
+    sums = [zlib.crc32(content[at : at + CHECKED_BYTES]) for at in range(0, len(content), CHECKED_BYTES)]
+    with location.filesystem.open_output_stream(f"{file.folder}/.{file.name}.crc", compression=None) as stream:
+        stream.write(_CHECKSUMS + struct.pack(f">i{len(sums)}I", CHECKED_BYTES, *sums))

@@ -1,0 +1,128 @@
+"""This process as the hand of operations that move rows of the archive's own files: no Java is started.
+
+A stored row keeps its hash: it is copied like any other column, never computed. So what was written is held against
+the ledger just as Spark's files are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.operation import Hits, Lap, Try
+from tidewheel.commits.quarantine import open_quarantine
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import counted, read_back
+from tidewheel.indexing.errors import InvalidInput, TidewheelError
+from tidewheel.indexing.file_sizes import rows_per_file
+from tidewheel.indexing.layouts import Generation
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import ForgetPlan, MigratePlan, Selection
+from tidewheel.indexing.state import FileFact
+from tidewheel.local.files import Shape, SortedFiles
+from tidewheel.local.keys import digest_of, knows, typed_keys
+from tidewheel.local.rows import Rows, file_schema, matching_cells, rows_of, sorted_rows
+from tidewheel.storage.machine import machine_fault
+from tidewheel.storage.snapshot import Snapshot
+
+READERS = 4
+
+
+class BeyondThisHand(Exception):
+    """Work that only Spark can do; nothing was written."""
+
+
+class LocalHand:
+    """`commits.operation.Hand` in this process."""
+
+    def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
+        """What stays of the files to rewrite, sorted, in the sub-indices where it belongs."""
+        sources = [change.file for change in plan.rewritten]
+        try:
+            self._write(one, plan, sources, folder)
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise _failed(one.job, error) from error
+        lap("write")
+        written = read_back(one.job.location, folder, one.state.definition)
+        lap("read back")
+        return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))
+
+    def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
+        """By file, the records that are selected. Cost: the footers, and the row groups that may hold a key."""
+        keys = self._keys(snapshot, selection)
+        schema = file_schema(snapshot)
+
+        def hits(file: FileFact) -> Hits:
+            found = matching_cells(snapshot.location, file, schema, keys)
+            return Hits(counted(found)) if found.num_rows else Hits()
+
+        try:
+            with ThreadPoolExecutor(READERS) as readers:
+                return dict(zip((file.path for file in files), readers.map(hits, files), strict=True))
+        except (pa.ArrowException, OSError) as error:
+            raise _failed_search(snapshot, error) from error
+
+    def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
+        """What tombstones say of these keys."""
+        typed = self._keys(snapshot, Selection(keys=tuple(keys)))
+        names, salt = typed.column_names, snapshot.definition.salt
+        return frozenset(digest_of(names, list(row.values()), salt) for row in typed.to_pylist())
+
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
+        """Nothing, where nothing is quarantined; to read what is, takes Spark's types."""
+        table = open_quarantine(job.location)
+        if table is not None and table.to_pyarrow_dataset().count_rows():
+            raise BeyondThisHand("quarantined records are read with Spark")
+        return 0
+
+    def _keys(self, snapshot: Snapshot, selection: Selection) -> pa.Table:
+        schema = pa.schema([file_schema(snapshot).field(name) for name in snapshot.definition.key])
+        if not selection.keys or not knows(schema):
+            raise BeyondThisHand("a predicate, or keys of this type, are Spark's")
+        return typed_keys(selection.keys, schema, snapshot.definition.name)
+
+    def _write(self, one: Try, plan: Plan, sources: Sequence[FileFact], folder: str) -> None:
+        definition, schema = one.state.definition, file_schema(one.snapshot)
+        target = plan.generation
+        shape = Shape(schema, definition.key[0], rows_per_file(one.state, target), target.target_file_bytes)
+        keys = self._keys(one.snapshot, plan.selection) if isinstance(plan, ForgetPlan) else None
+        condition = pc.scalar(True) if plan.watermark is None else pc.field("exp_slot") > plan.watermark
+        with SortedFiles(one.job.location, folder, shape) as files:
+            for generation, members in _by_target(one, plan, sources):
+                rows = Rows(rows_of(one.job.location, members, schema), condition, keys)
+                with sorted_rows(rows, generation, definition.key) as batches:
+                    for subindex, batch in batches:
+                        files.add(subindex, batch)
+
+
+def _by_target(one: Try, plan: Plan, sources: Sequence[FileFact]) -> Sequence[tuple[Generation, list[FileFact]]]:
+    """Files by the generation that their rows will belong to."""
+    if isinstance(plan, MigratePlan):
+        return [(plan.generation, list(sources))]
+    numbers = sorted({file.generation for file in sources})
+    return [
+        (one.state.definition.generation(number), [file for file in sources if file.generation == number])
+        for number in numbers
+    ]
+
+
+def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:
+    said = " ".join(str(error).split())[:300]
+    return machine_fault(str(error), f"while writing to {job.location.uri}", said) or InvalidInput(
+        f"the files of {job.location.uri} could not be rewritten in this process: {said}. Nothing was changed",
+        "see whether they are whole: tidewheel audit; or let Spark do it: TIDEWHEEL_HAND=spark",
+    )
+
+
+def _failed_search(snapshot: Snapshot, error: Exception) -> TidewheelError:
+    said, uri = " ".join(str(error).split())[:300], snapshot.location.uri
+    return machine_fault(str(error), f"while searching {uri}", said) or InvalidInput(
+        f"the files of {uri} could not be searched: {said}. Nothing was changed",
+        f"see whether they are whole: tidewheel audit {uri}",
+    )

@@ -1,0 +1,66 @@
+"""Keys that are to be forgotten, as values of their columns, and the digests by which tombstones know them.
+
+The digest is the one that Spark computes for a record (`jobs/expressions.py`): of the key as Spark writes it in JSON.
+Known here are the kinds that have one spelling: whole numbers, texts, dates and timestamps.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.storage.key_values import typed_key
+
+_KNOWN = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
+DIGEST_CHARACTERS = 32
+
+
+def knows(schema: pa.Schema) -> bool:
+    """Whether the digests of keys of these columns can be computed here."""
+    return all(any(is_kind(field.type) for is_kind in _KNOWN) for field in schema)
+
+
+def typed_keys(keys: Sequence[Sequence[Any]], schema: pa.Schema, archive: str) -> pa.Table:
+    """The keys as rows of the key's columns; what is no value of its column's type is refused."""
+    for key in keys:
+        if len(key) != len(schema):
+            raise InvalidInput(
+                f"the key of archive {archive} is ({', '.join(schema.names)}), got {len(key)} values",
+                "give a value for each key column",
+            )
+    columns = [
+        pa.array([typed_key(key[place], field.name, field.type) for key in keys], field.type)
+        for place, field in enumerate(schema)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def digest_of(columns: Sequence[str], values: Sequence[Any], salt: str) -> str:
+    """The digest of one key, keyed with the archive's salt.
+
+    >>> digest_of(["host"], ["é"], "salt") == sha256('salt{"host":"é"}'.encode()).hexdigest()[:32]
+    True
+    """
+    members = (f"{_text(name)}:{_written(value)}" for name, value in zip(columns, values, strict=True))
+    return sha256(f"{salt}{{{','.join(members)}}}".encode()).hexdigest()[:DIGEST_CHARACTERS]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, datetime):
+        return f'"{value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")}Z"'
+    return _text(value.isoformat() if isinstance(value, date) else value)
+
+
+def _text(value: str) -> str:
+    """Text in JSON as Spark's writer has it: control characters with capital digits, all else as it is."""
+    escaped = json.dumps(value, ensure_ascii=False)
+    return re.sub(r"\\u00[0-9a-f]{2}", lambda found: "\\u" + found.group()[2:].upper(), escaped)
