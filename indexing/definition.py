@@ -66,6 +66,8 @@ class Definition:
     retention: Retention
     salt: str
     format_version: int = FORMAT_VERSION
+    # Of a derived archive, what it is derived by, as JSON; of one that a source feeds, nothing.
+    derived: str = ""
 
     @property
     def current(self) -> Generation:
@@ -100,6 +102,7 @@ class Definition:
             "generations": [generation.to_json() for generation in self.generations],
             "retention": self.retention.to_json(),
             "salt": self.salt,
+            **({"derived": self.derived} if self.derived else {}),
         }
 
     @staticmethod
@@ -119,6 +122,7 @@ class Definition:
             generations=tuple(Generation.from_json(one) for one in values["generations"]),
             retention=Retention(**values["retention"]),
             salt=values["salt"],
+            derived=values.get("derived", ""),
         )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidewheel.indexing.receipts import (
+    AppliedParts,
     Batch,
     Batches,
     BatchKey,
@@ -25,6 +26,8 @@ from tidewheel.indexing.receipts import (
     SlotReceipt,
     SlotRecord,
     Tombstone,
+    applied_parts_from_json,
+    applied_parts_to_json,
     batches_from_json,
     batches_to_json,
 )
@@ -43,7 +46,7 @@ class Ledger:
     tombstones: tuple[Tombstone, ...] = ()
     batches: Batches = field(default_factory=dict)
     # Of named parts the slots that they were applied for, however long ago.
-    applied_parts: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    applied_parts: AppliedParts = field(default_factory=dict)
     horizon: int = 0  # slots back from the watermark through which somebody needs the batch map
 
     def cells(self) -> dict[tuple[int, int], Cell]:
@@ -66,7 +69,7 @@ class Ledger:
             "records": [record.to_json() for _, record in sorted(self.records.items())],
             "tombstones": [[list(t.columns), t.digest, t.slot_max] for t in self.tombstones],
             "batches": batches_to_json(self.batches),
-            "applied_parts": {part: [list(one) for one in ranges] for part, ranges in self.applied_parts.items()},
+            "applied_parts": applied_parts_to_json(self.applied_parts),
             "horizon": self.horizon,
         }
 
@@ -85,10 +88,7 @@ class Ledger:
             records={record.slot: record for record in records},
             tombstones=tuple(Tombstone(tuple(c), d, s) for c, d, s in values["tombstones"]),
             batches=batches,
-            applied_parts={
-                part: tuple((first, last) for first, last in ranges)
-                for part, ranges in values.get("applied_parts", {}).items()
-            },
+            applied_parts=applied_parts_from_json(values.get("applied_parts", {})),
             horizon=values.get("horizon", 0),
         )
 
@@ -210,8 +210,9 @@ def _batches_after(ledger: Ledger, receipt: Receipt, span: int, horizon: int) ->
     return {key: batch for key, batch in batches.items() if key[0] > oldest.get(key[1], part_oldest)}
 
 
-def _applied_parts(ledger: Ledger, receipt: Receipt) -> Mapping[str, tuple[tuple[int, int], ...]]:
-    applied = dict(ledger.applied_parts)
+def _applied_parts(ledger: Ledger, receipt: Receipt) -> AppliedParts:
+    restored = receipt.restoration
+    applied = dict(ledger.applied_parts if restored is None else restored.applied_parts)
     for part in sorted({one.part for one in receipt.slots if one.part}):
         slots = ranges_of(one.slot for one in receipt.slots if one.part == part)
         applied[part] = merged_ranges((*applied.get(part, ()), *slots))

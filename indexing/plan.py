@@ -79,7 +79,7 @@ def plan_update(state: TableState, slots: Iterable[int], expire_through: int | N
     """
     batch = tuple(sorted(set(slots)))
     watermark = watermark_after(state.watermark, batch, expire_through)
-    plan = _Draft(state, batch, watermark)
+    plan = Draft(state, batch, watermark)
     alive = state.rows_alive(watermark, without=frozenset(batch))
     batch_rows = {state.definition.current.layout.row_of(slot) for slot in batch}
     for subindex, files in sorted(state.by_subindex().items()):
@@ -104,13 +104,20 @@ def watermark_after(watermark: int | None, batch: Sequence[int], expire_through:
     return max(candidates, default=None)
 
 
-class _Draft:
+class Draft:
     """Collects the decisions of one plan, sub-index by sub-index."""
 
-    def __init__(self, state: TableState, batch: tuple[int, ...], watermark: int | None) -> None:
+    def __init__(
+        self,
+        state: TableState,
+        batch: tuple[int, ...],
+        watermark: int | None,
+        replaced: frozenset[int] = frozenset(),
+    ) -> None:
         self.state = state
         self.batch = frozenset(batch)
-        self.replaced = self.batch & state.ledger.records.keys()
+        # Slots of which something goes: those of the batch whole, others in part.
+        self.replaced = replaced | (self.batch & state.ledger.records.keys())
         self.watermark = watermark
         self.dropped: list[FileChange] = []
         self.rewritten: list[FileChange] = []

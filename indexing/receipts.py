@@ -162,6 +162,7 @@ class Batch:
 
 
 Batches = Mapping[BatchKey, Batch]
+AppliedParts = Mapping[str, tuple[tuple[int, int], ...]]  # ranges of slots, by part
 
 
 def batches_to_json(batches: Batches) -> list[Any]:
@@ -170,6 +171,14 @@ def batches_to_json(batches: Batches) -> list[Any]:
 
 def batches_from_json(values: list[Any]) -> dict[BatchKey, Batch]:
     return {(slot, part): Batch.from_json(rest) for slot, part, *rest in values}
+
+
+def applied_parts_to_json(applied: AppliedParts) -> dict[str, Any]:
+    return {part: [list(one) for one in ranges] for part, ranges in applied.items()}
+
+
+def applied_parts_from_json(values: Mapping[str, Any]) -> AppliedParts:
+    return {part: tuple((first, last) for first, last in ranges) for part, ranges in values.items()}
 
 
 @dataclass(frozen=True)
@@ -182,6 +191,7 @@ class Restoration:
     removed: tuple[int, ...]
     batches: Batches = field(default_factory=dict)
     batches_removed: tuple[BatchKey, ...] = ()
+    applied_parts: AppliedParts = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -272,6 +282,7 @@ def _restoration_to_json(restoration: Restoration | None) -> dict[str, Any] | No
         "removed": list(restoration.removed),
         "batches": batches_to_json(restoration.batches),
         "batches_removed": [list(key) for key in restoration.batches_removed],
+        "applied_parts": applied_parts_to_json(restoration.applied_parts),
     }
 
 
@@ -292,4 +303,5 @@ def _restoration_from_json(values: Mapping[str, Any] | None) -> Restoration | No
         removed=tuple(values["removed"]),
         batches=batches,
         batches_removed=batches_removed,
+        applied_parts=applied_parts_from_json(values.get("applied_parts", {})),
     )

@@ -45,6 +45,7 @@ def restoration_between(now: Ledger, then: Ledger) -> Restoration:
             **{key: batch for key, batch in then.batches.items() if now.batches.get(key) != batch},
             **dict.fromkeys(unknown, Batch("", 0)),
         },
+        applied_parts=then.applied_parts,
         batches_removed=tuple(sorted(now.batches.keys() - then.batches.keys() - unknown)),
     )
 

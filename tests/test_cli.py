@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from tidewheel.archive import Archive, open
 from tidewheel.cli import main
 from tidewheel.cli_reference import cli_reference, examples_of
-from tidewheel.commands import COMMANDS
+from tidewheel.commands import LEAVES
 from tidewheel.demo_places import Places
 from tidewheel.demo_stream import FlowStream, write_batch
 from tidewheel.output import INTERRUPTED, UNEXPECTED, Output
@@ -27,10 +27,14 @@ ROOT = Path(__file__).parent.parent
 # `undo` takes back the expiry: after a forget or a migration it would be refused. The demonstration has its own test.
 ORDER = (
     *("init", "update", "backfill", "expire", "undo", "probe", "scan", "sql"),
+    *("query new", "query check", "query test", "refresh", "query list", "query show", "query explain", "ask"),
     *("status", "history", "changes", "audit", "advise", "forecast", "migrate", "forget", "vacuum"),
 )
-LOOKING = ("probe", "scan", "sql", "status", "history", "changes", "audit", "advise", "forecast")
-BY_NAME = {command.name: command for command in COMMANDS}
+LOOKING = (
+    *("query check", "query test", "query list", "query show", "query explain", "ask"),
+    *("probe", "scan", "sql", "status", "history", "changes", "audit", "advise", "forecast"),
+)
+BY_NAME = LEAVES
 EXAMPLES = [example for name in ORDER for example in examples_of(BY_NAME[name])]
 
 
@@ -44,6 +48,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("workshop")
     (folder / "archives").mkdir()
     shutil.copy(ROOT / "archives" / "netflow.toml", folder / "archives")
+    shutil.copytree(ROOT / "archives" / "queries", folder / "archives" / "queries")
     before = Path.cwd()
     os.chdir(folder)
     archive, places = open("netflow"), Places.of("netflow", Output())
@@ -92,11 +97,11 @@ def test_a_file_of_rows_is_written_whole(answers: dict[str, Result], workshop: P
 
 
 def test_every_command_has_help_with_examples() -> None:
-    for command in COMMANDS:
-        assert examples_of(command), command.name
-        assert all(line.startswith(f"tidewheel {command.name} ") for line in examples_of(command))
+    for name, command in LEAVES.items():
+        assert examples_of(command), name
+        assert all(line.startswith(f"tidewheel {name} ") for line in examples_of(command))
         assert {"--json", "--debug"} <= {one for p in command.params for one in p.opts}
-        assert all(p.help for p in command.params if isinstance(p, click.Option)), command.name
+        assert all(p.help for p in command.params if isinstance(p, click.Option)), name
     assert {*ORDER, "demo"} == set(BY_NAME)
 
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tidewheel.sql.questions import Question
     from tidewheel.sql.reader import Reader
     from tidewheel.sql.results import Result
+    from tidewheel.standing import StandingQueries
     from tidewheel.storage.location import Location
     from tidewheel.storage.snapshot import Snapshot
 
@@ -329,6 +330,13 @@ class Archive:
         if within is not None:
             return gaps_within(ledger.applied, within)
         return gaps_of(ledger.applied, -1 if ledger.watermark is None else ledger.watermark)
+
+    @cached_property
+    def queries(self) -> StandingQueries:
+        """The standing queries of the archive: `archive.queries.refresh()`, `archive.queries.ask("top_talkers")`."""
+        from tidewheel.standing import StandingQueries
+
+        return StandingQueries(self)
 
     @cached_property
     def axis(self) -> TimeAxis:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import click
 
 from tidewheel.cli import main
+from tidewheel.commands import LEAVES
 
 _OPENING = """\
 # The command line
@@ -22,7 +23,7 @@ This page is generated from `tidewheel COMMAND --help`; `make docs` writes it an
 
 def cli_reference() -> str:
     """The whole page, in Markdown."""
-    return _OPENING + _group_text() + "".join(_command_text(name, command) for name, command in main.commands.items())
+    return _OPENING + _group_text() + "".join(_command_text(name, command) for name, command in LEAVES.items())
 
 
 def examples_of(command: click.Command) -> list[str]:
@@ -32,7 +33,7 @@ def examples_of(command: click.Command) -> list[str]:
 
 
 def _group_text() -> str:
-    lines = [f"- [`{name}`](#{name}): {command.short_help}" for name, command in main.commands.items()]
+    lines = [f"- [`{name}`](#{name.replace(' ', '-')}): {command.short_help}" for name, command in LEAVES.items()]
     return f"{_prose(main.help or '')}\n\n## Commands\n\n" + "\n".join(lines) + "\n\n"
 
 

@@ -22,6 +22,7 @@ DIGEST_MASK = (1 << DIGEST_BITS) - 1
 class Cover(StrEnum):
     ALL = "all"
     LIVE = "live"
+    SOME = "some"
     NONE = "none"
 
 
@@ -34,14 +35,18 @@ class Coverage:
     why: str = ""
 
     def to_text(self) -> str:
-        return f"covers {self.cover} {self.since if self.cover is Cover.LIVE else self.why}".rstrip()
+        since = [str(self.since)] if self.cover is Cover.LIVE else []
+        return " ".join(["covers", self.cover.value, *since, self.why]).rstrip()
 
     @staticmethod
     def from_text(text: str) -> Coverage:
-        _, cover, *rest = text.split(" ", 2)
-        if cover == Cover.LIVE:
-            return Coverage(Cover.LIVE, since=int(rest[0]))
-        return Coverage(Cover(cover), why=rest[0] if rest else "")
+        _, cover, rest = f"{text} ".split(" ", 2)
+        since, _, why = rest.partition(" ") if cover == Cover.LIVE else ("0", "", rest)
+        return Coverage(Cover(cover), since=int(since), why=why.strip())
+
+    def for_all(self) -> Coverage:
+        """The same rows for what counts all that arrived: those alive are some of them."""
+        return Coverage(Cover.SOME, why=self.why) if self.cover is Cover.LIVE else self
 
     def is_exact(self, slot_before: int) -> bool:
         """Whether a report at the end of that slot, which counts the living or all, is covered."""

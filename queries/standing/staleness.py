@@ -124,7 +124,7 @@ class Reflection:
         return slots, [0, *accumulate(marks)], [0, *accumulate(self._is_partly(slot) for slot in slots)]
 
     def _is_partly(self, slot: int) -> int:
-        return int(self.lineages[slot].coverage.cover is Cover.LIVE)
+        return int(self.lineages[slot].coverage.cover is not Cover.ALL)
 
     @property
     def slot_min(self) -> int | None:

@@ -37,6 +37,7 @@ class Tree:
     calls: tuple[Call, ...]
     ahead_us: int
     horizon_us: int
+    revise_us: int = 0
     endless: bool = False  # windows without beginning: of everything alive
 
     @cached_property
@@ -62,6 +63,7 @@ class Tree:
             "calls": [one.to_json() for one in self.calls],
             "ahead_us": self.ahead_us,
             "horizon_us": self.horizon_us,
+            "revise_us": self.revise_us,
             "endless": self.endless,
         }
 
@@ -76,6 +78,7 @@ class Tree:
             calls=tuple(Call.from_json(one) for one in values["calls"]),
             ahead_us=values["ahead_us"],
             horizon_us=values["horizon_us"],
+            revise_us=values["revise_us"],
             endless=values["endless"],
         )
 
@@ -88,6 +91,7 @@ class Tree:
             and self.ahead_us == terms.ahead_us
             and self.endless == (terms.window_us is None)
             and self.horizon_us >= terms.back_us(life_us)
+            and self.revise_us >= terms.revise_us
             and {one.sql for one in query.groups} <= {one.sql for one in self.groups}
             and set(query.calls) <= set(self.calls)
             and query.where in self.predicates
@@ -157,5 +161,6 @@ def _trees(queries: list[Query], life_us: int) -> Iterable[Tree]:
             calls=tuple(sorted({RECORDS, *(call for query in mine for call in query.calls)}, key=str)),
             ahead_us=first.terms.ahead_us,
             horizon_us=max(query.terms.back_us(life_us) for query in mine),
+            revise_us=max(query.terms.revise_us for query in mine),
             endless=first.terms.window_us is None,
         )

@@ -29,7 +29,7 @@ from deltalake import Field, write_deltalake
 
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.cli import main
-from tidewheel.commands import COMMANDS
+from tidewheel.commands import LEAVES
 from tidewheel.commits.commit import create_table
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.errors import TidewheelError
@@ -167,8 +167,8 @@ class Fuzz:
     def command_line(self, number: int) -> list[str]:
         if self.chance.random() < 0.1:
             return [self.text() for _ in range(self.chance.randrange(7))]
-        command = self.chance.choice([one for one in COMMANDS if one.name != "demo"])
-        argv: list[str] = [command.name or ""]
+        name = self.chance.choice([one for one in LEAVES if one != "demo"])
+        command, argv = LEAVES[name], name.split()
         for param in command.params:
             argv += self.given(param)
         if self.chance.random() < 0.1:

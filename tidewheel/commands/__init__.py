@@ -8,6 +8,7 @@ from tidewheel.commands.changing import forget, migrate, undo, vacuum
 from tidewheel.commands.looking import audit, changes, history, status
 from tidewheel.commands.planning import advise, forecast
 from tidewheel.commands.playing import demo
+from tidewheel.commands.querying import ask, query, refresh
 from tidewheel.commands.reading import probe, scan, sql
 from tidewheel.commands.writing import backfill, expire, init, update
 
@@ -29,5 +30,20 @@ COMMANDS: tuple[click.Command, ...] = (
     forget,
     undo,
     vacuum,
+    query,
+    refresh,
+    ask,
     demo,
 )
+
+
+def _leaves() -> dict[str, click.Command]:
+    """Every command that does something, by the words that name it; those of a group behind the group's."""
+    found: dict[str, click.Command] = {}
+    for one in COMMANDS:
+        inner = one.commands if isinstance(one, click.Group) else {}
+        found |= {f"{one.name} {name}": leaf for name, leaf in inner.items()} or {one.name or "": one}
+    return found
+
+
+LEAVES = _leaves()

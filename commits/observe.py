@@ -1,0 +1,55 @@
+"""Observe: somebody derives from the archive, so its batches must be told of so many slots back.
+
+The receipt carries the batches that are known by now beyond what the ledger keeps: from the receipts of all time, so
+that a horizon that grows misses nothing. While an archive is observed, what a batch does not store is kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, attempt
+from tidewheel.commits.operation import Operation, Try
+from tidewheel.commits.receipt import bare_receipt
+from tidewheel.commits.work import Work
+from tidewheel.indexing.batches import batches_at
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import plan_nothing
+from tidewheel.indexing.receipts import Batch, BatchKey, Observation, Receipt
+from tidewheel.indexing.receipts import Operation as Kind
+from tidewheel.storage.ledger_store import all_receipts
+
+
+def observe(job: ArchiveJob, horizon: int) -> Outcome:
+    """Keep the batch map so many slots back from the watermark; nothing is done if that is so already."""
+    return attempt(replace(job, file=None), _Observe(horizon))
+
+
+@dataclass(frozen=True)
+class _Observe(Operation):
+    horizon: int
+
+    def plan(self, one: Try) -> Plan:
+        return plan_nothing(one.state, Kind.OBSERVE)
+
+    def is_needed(self, one: Try, plan: Plan) -> bool:
+        return one.state.ledger.horizon != self.horizon
+
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        receipt = bare_receipt(one.job, one.state, Kind.OBSERVE, one.attempt, note=f"{self.horizon} slots back")
+        return replace(receipt, observation=Observation(self.horizon, self._known(one)))
+
+    def _known(self, one: Try) -> dict[BatchKey, Batch]:
+        """The batches within the horizon that the ledger has let go. Cost: all receipts, once."""
+        ledger = one.state.ledger
+        if ledger.watermark is None or self.horizon <= ledger.horizon:
+            return {}
+        receipts = dict(all_receipts(one.snapshot))
+        rows = {(slot.slot, receipt.attempt): slot.rows_in for receipt in receipts.values() for slot in receipt.slots}
+        return {
+            (slot, ""): Batch(name, rows.get((slot, name), 0))
+            for slot, name in batches_at(receipts, one.snapshot.version).items()
+            if slot > ledger.watermark - self.horizon and (slot, "") not in ledger.batches
+        }

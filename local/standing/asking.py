@@ -1,0 +1,95 @@
+"""Answers as they are kept, under the names that the query gives its columns; of moments to come, from partials."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.slots import iso
+from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.columns import answer_columns
+from tidewheel.local.standing.derived import PART
+from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.refresh import derived_job, loaded_partials, stored_trees
+from tidewheel.queries.standing.query import Counts, Query
+from tidewheel.queries.standing.staleness import DueReport
+from tidewheel.queries.standing.tree import window_of
+from tidewheel.sql.quoting import quote_identifier
+
+KEPT = ("window_start", "window_end")
+ABOUT = ("rows", "complete", "revision", "source_version")
+
+
+def ask(job: ArchiveJob, query: Query, at_us: int | None, last: int | None, where: str | None) -> pa.Table:
+    """The answers of a report, or of the last ones; `where` is a condition over the answer's columns."""
+    kept = kept_answers(job, query)
+    ends = kept.column("window_end").cast(pa.int64())
+    if at_us is not None:
+        _refuse_between(query, at_us)
+        kept = kept.filter(pc.equal(ends, at_us))
+        if not kept.num_rows and query.terms.counts is Counts.LIVE:
+            kept = _to_come(job, query, at_us)
+    elif last is not None:
+        newest = sorted(pc.unique(ends).to_pylist())[-last:]
+        kept = kept.filter(pc.is_in(ends, pa.array(newest, pa.int64())))
+    return _ordered(kept, query, where)
+
+
+def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
+    """All answers of a query that are kept."""
+    answers = derived_job(job, "answers").snapshot()
+    named = {name: stored for name, (stored, _) in answer_columns(query).items()}
+    columns = {name: name for name in KEPT} | named | {name: name for name in ABOUT}
+    condition = pc.field(PART) == query.part
+    if answers.watermark is not None:
+        condition &= pc.field("exp_slot") > answers.watermark
+    missing = [stored for stored in named.values() if stored not in file_schema(answers).names]
+    if missing:
+        raise InvalidInput(f"query {query.name} has no answers yet", "refresh it first: tidewheel refresh")
+    rows = rows_of(answers.location, answers.files, file_schema(answers))
+    return rows.to_table(columns={name: pc.field(stored) for name, stored in columns.items()}, filter=condition)
+
+
+def _refuse_between(query: Query, at_us: int) -> None:
+    if not window_of(query).reports_at(at_us):
+        before = at_us - (at_us - query.terms.offset_us) % query.terms.slide_us
+        after = before + query.terms.slide_us
+        raise InvalidInput(
+            f"query {query.name} has no report at {iso(at_us)}", f"the nearest are at {iso(before)} and {iso(after)}"
+        )
+
+
+def _to_come(job: ArchiveJob, query: Query, at_us: int) -> pa.Table:
+    """What will be alive then of what is stored."""
+    partials = derived_job(job, "partials")
+    tree = next((tree for tree in stored_trees(partials) if tree.serves(query, 0)), None)
+    if tree is None:
+        raise InvalidInput(f"query {query.name} was not refreshed yet", "run: tidewheel refresh")
+    snapshot = partials.snapshot()
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("tw_partials", loaded_partials(partials, snapshot, tree))
+        axis = snapshot.definition.axis
+        table = Folder(query, tree, axis, connection, "tw_partials").fold([DueReport(at_us, 1.0)])
+    for name in KEPT:
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(name).cast(pa.timestamp("us", "UTC")))
+    return table
+
+
+def _ordered(kept: pa.Table, query: Query, where: str | None) -> pa.Table:
+    order = ["window_end", *(quote_identifier(one.name) for one in query.groups)]
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("SET TimeZone = 'UTC'; SET enable_external_access = false; SET lock_configuration = true")
+        connection.register("answers", kept)
+        condition = f"WHERE ({where})" if where else ""
+        try:
+            found = connection.sql(f"SELECT * FROM answers {condition} ORDER BY {', '.join(order)}").to_arrow_table()
+        except duckdb.Error as error:
+            said = str(error).splitlines()[0]
+            remedy = f"its columns are {', '.join(kept.column_names)}"
+            raise InvalidInput(f"the condition {where!r} cannot be used: {said}", remedy) from error
+    return found

@@ -1,0 +1,98 @@
+"""Where the columns of trees and queries are stored: one table holds those of all, by kind and type.
+
+The first text group of every tree is `g_varchar_0`, its second bigint accumulator `a_bigint_1`. So the table is as
+wide as the widest of them, not as all together, and views give the columns their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import duckdb
+import pyarrow as pa
+from deltalake import Field, Schema
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.partials import inputs_of
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.tree import Tree
+
+_WORDS = re.compile(r"\W+")
+# Types that Delta tables of the first reader version do not have, and what holds the same values.
+_STORED = {
+    "UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT",
+    "UBIGINT": "DECIMAL(38,0)", "HUGEINT": "DECIMAL(38,0)",
+}  # fmt: skip
+_UNKNOWN = ("TIME", "INTERVAL", "UUID", "BIT", "ENUM", "MAP", "UHUGEINT", "UNION", "VARIANT", "JSON", "TIMESTAMP_")
+
+PARTIAL_COLUMNS = {"part": "VARCHAR", "fragment": "BIGINT", "signature": "INTEGER", "expiration": "BIGINT"}
+PARTIAL_KEY = ("fragment",)
+ANSWER_COLUMNS = {
+    "part": "VARCHAR", "window_end": "TIMESTAMPTZ", "window_start": "TIMESTAMPTZ", "rows": "BIGINT",
+    "complete": "DOUBLE", "revision": "INTEGER", "source_version": "BIGINT",
+}  # fmt: skip
+ANSWER_KEY = ("window_end",)
+
+
+def stored_type(sql_type: str) -> str:
+    """The type in which a column of that type is stored."""
+    if sql_type.startswith(_UNKNOWN) or (sql_type.startswith("TIMESTAMP") and sql_type != "TIMESTAMP WITH TIME ZONE"):
+        raise InvalidInput(
+            f"a value of type {sql_type} cannot be kept in a Delta table",
+            "cast it, for example to VARCHAR, or a moment to TIMESTAMPTZ",
+        )
+    return _STORED.get(sql_type, sql_type)
+
+
+def placed(kind: str, types: Iterable[str]) -> list[tuple[str, str]]:
+    """Names and types of the columns that hold values of such types, in order.
+
+    >>> placed("g", ["VARCHAR", "BIGINT", "VARCHAR"])
+    [('g_varchar_0', 'VARCHAR'), ('g_bigint_0', 'BIGINT'), ('g_varchar_1', 'VARCHAR')]
+    """
+    seen: Counter[str] = Counter()
+    columns = []
+    for sql_type in types:
+        kept = stored_type(sql_type)
+        word = _WORDS.sub("_", kept.lower()).strip("_")
+        columns.append((f"{kind}_{word}_{seen[word]}", kept))
+        seen[word] += 1
+    return columns
+
+
+def partial_columns(tree: Tree) -> dict[str, tuple[str, str]]:
+    """By what folds call them (g0, a0, ...), the stored columns of a tree with their types."""
+    groups = placed("g", (one.sql_type for one in tree.groups))
+    accumulators = placed("a", (kind for given in inputs_of(tree) for kind in given.column_types))
+    return _numbered("g", groups) | _numbered("a", accumulators)
+
+
+def answer_columns(query: Query) -> dict[str, tuple[str, str]]:
+    """By their names, the stored columns of a query's groups and outputs with their types."""
+    groups = placed("g", (one.sql_type for one in query.groups))
+    outputs = placed("v", (one.sql_type for one in query.outputs))
+    names = [one.name for one in (*query.groups, *query.outputs)]
+    return dict(zip(names, [*groups, *outputs], strict=True))
+
+
+def delta_columns(columns: Iterable[tuple[str, str]]) -> list[Field]:
+    """Columns as the table's schema takes them."""
+    distinct = dict(columns)
+    types = arrow_types_of(list(distinct.values()))
+    schema = pa.schema([pa.field(name, kind) for name, kind in zip(distinct, types, strict=True)])
+    return list(Schema.from_arrow(schema).fields)
+
+
+def arrow_types_of(types: Sequence[str]) -> list[pa.DataType]:
+    if not types:
+        return []
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        listed = ", ".join(f"NULL::{kind} AS c{number}" for number, kind in enumerate(types))
+        return list(connection.sql(f"SELECT {listed}").to_arrow_table().schema.types)
+
+
+def _numbered(kind: str, columns: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    return {f"{kind}{number}": column for number, column in enumerate(columns)}

@@ -1,0 +1,60 @@
+"""Queries as their files say them, against the archive's columns and slots: understood, or refused with every fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.toml_page import Fault, faulty
+from tidewheel.local.standing.columns import answer_columns, partial_columns
+from tidewheel.queries.standing.query import Query, QueryText
+from tidewheel.queries.standing.query_fields import REFERENCE
+from tidewheel.queries.standing.query_file import misfits
+from tidewheel.queries.standing.tree import assigned
+from tidewheel.sql.column_types import duckdb_type
+from tidewheel.sql.select_parser import SelectParser
+from tidewheel.sql.selects import read_query, settled
+from tidewheel.storage.snapshot import Snapshot
+
+MOMENT = "TIMESTAMP WITH TIME ZONE"
+_MOMENTS = ("TIMESTAMPTZ", MOMENT)
+
+
+def compiled(texts: Sequence[QueryText], snapshot: Snapshot, inserted_at: str = "") -> list[Query]:
+    """The queries, typed; `inserted_at` is the column that places a record in time where the query names none."""
+    columns = {column.name: str(duckdb_type(column.type)) for column in snapshot.columns}
+    default = inserted_at if columns.get(inserted_at) in _MOMENTS else ""
+    parser = SelectParser(columns)
+    faults: list[Fault] = []
+    queries = []
+    for text in texts:
+        terms = replace(text.terms, time=text.terms.time or default)
+        query, wrong = read_query(parser, settled(replace(text, terms=terms), snapshot.definition.axis.interval_us))
+        mine = [*wrong, *_misfits(query, text, columns, snapshot)] if query else wrong
+        faults += mine
+        queries += [query] if query and not mine else []
+    if faults:
+        files = sorted({fault.file_name for fault in faults})
+        raise faulty(", ".join(files), faults, REFERENCE)
+    return queries
+
+
+def _misfits(query: Query, text: QueryText, columns: Mapping[str, str], snapshot: Snapshot) -> Iterator[Fault]:
+    """What of a query that can be read does not fit the archive."""
+    axis = snapshot.definition.axis
+    for one in misfits(query.terms, axis):
+        yield text.fault(one.key, one.wrong, one.remedy)
+    if query.terms.keep_us < axis.interval_us:
+        yield text.fault("keep", "shorter than the archive's interval", f"give {duration_text(axis.interval_us)}")
+    if text.terms.time and columns.get(text.terms.time) not in _MOMENTS:
+        moments = ", ".join(name for name, kind in columns.items() if kind in _MOMENTS) or "none"
+        yield text.fault("time", "not a timestamp column of the archive", f"it has {moments}")
+    try:
+        answer_columns(query)
+        for tree in assigned([query], snapshot.definition.max_lifetime_us).trees:
+            partial_columns(tree)
+            _ = tree.slices
+    except InvalidInput as error:
+        yield text.fault("select", error.message, error.remedy)

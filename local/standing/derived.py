@@ -1,0 +1,266 @@
+"""A derived archive: a Delta table like any other, fed by this process with batches by slot and part.
+
+The first column of its key is `part`. Rows of parts that come again leave in the commit that brings the new ones; what
+stays of the files that must be rewritten for it is copied with its hash. A row's hash is the lower half of the MD5 of
+its columns as JSON, which DuckDB computes alike in every version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import Field, Schema
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, attempt
+from tidewheel.commits.attempt_id import new_attempt
+from tidewheel.commits.commit import commit_schema, create_table
+from tidewheel.commits.conserved import check_conserved
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.operation import Lap, Operation, Try
+from tidewheel.commits.receipt import PROGRAM, bare_receipt, receipt_of
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, read_back
+from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.durations import MICROS_PER_UNIT
+from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.plan_kinds import plan_nothing
+from tidewheel.indexing.plan_parts import PartsPlan, plan_parts
+from tidewheel.indexing.receipts import BatchKey, Cell, Observation, Receipt, SlotReceipt
+from tidewheel.indexing.receipts import Operation as Kind
+from tidewheel.indexing.state import SubIndex, TableState
+from tidewheel.local.new_files import write_rows
+from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.storage.snapshot import Snapshot, with_definition
+
+LIFE_MAX_US = 400 * MICROS_PER_UNIT["d"]
+EXPIRATION_CLASSES = 8
+RUNS_MAX = 16
+PART = "part"
+
+
+def definition_of(source: Definition, kind: str, key: Sequence[str], derived: str) -> Definition:
+    """What a derived archive is: the source's slots, clock, retention and salt; a layout that only drops and joins."""
+    span = source.axis.span(LIFE_MAX_US)
+    layout = Layout(LayoutKind.ROUND_ROBIN, 1, EXPIRATION_CLASSES, span)
+    return Definition(
+        name=f"{source.name}.{kind}",
+        key=(PART, *key),
+        axis=source.axis,
+        max_lifetime_us=LIFE_MAX_US,
+        clock=source.clock,
+        generations=(Generation(0, layout, Strategy.NO_REBUILD, dead_share_max=0.5, runs_max=RUNS_MAX),),
+        retention=source.retention,
+        salt=source.salt,
+        derived=derived,
+    )
+
+
+def create_derived(job: ArchiveJob, columns: Sequence[Field], definition: Definition, horizon: int) -> Snapshot:
+    """An empty derived archive whose batches are compared so many slots back."""
+    now_us = job.clock()
+    receipt = Receipt(
+        operation=Kind.INIT,
+        attempt=new_attempt(now_us),
+        head=0,
+        watermark=None,
+        generation=0,
+        committed_us=now_us,
+        observation=Observation(horizon),
+        program=PROGRAM,
+    )
+    return create_table(job.location, columns, definition, receipt)
+
+
+def redefine(job: ArchiveJob, derived: str, columns: Sequence[Field], horizon: int) -> Outcome:
+    """Derive by something else from now on, with more columns if need be; nothing is done if that is so already."""
+    return attempt(job, _Redefine(derived, tuple(columns), horizon))
+
+
+def put(job: ArchiveJob, batches: Batches, watermark: int | None, note: str = "") -> Outcome:
+    """Bring batches of parts into a derived archive, and expire through the source's watermark, in one commit."""
+    return attempt(job, _Put(batches, watermark, note))
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Rows by slot and part, with ins_slot and valid_until; what each batch was made of. A batch may have no rows."""
+
+    rows: pa.Table | None
+    lineages: Mapping[BatchKey, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Redefine(Operation):
+    derived: str
+    columns: tuple[Field, ...]
+    horizon: int
+
+    def plan(self, one: Try) -> Plan:
+        return plan_nothing(one.state, Kind.OBSERVE)
+
+    def is_needed(self, one: Try, plan: Plan) -> bool:
+        told = one.state.definition.derived == self.derived and one.state.ledger.horizon == self.horizon
+        return not told or bool(self._new(one))
+
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        receipt = bare_receipt(one.job, one.state, Kind.OBSERVE, one.attempt, note="derived by other queries")
+        return replace(receipt, observation=Observation(self.horizon))
+
+    def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
+        definition = replace(one.state.definition, derived=self.derived)
+        count = len(one.snapshot.columns)
+        fields = with_definition(one.snapshot.schema, definition).fields
+        return commit_schema(one.snapshot, receipt, Schema([*fields[:count], *self._new(one), *fields[count:]]))
+
+    def _new(self, one: Try) -> list[Field]:
+        known = {column.name for column in one.snapshot.columns}
+        return [column for column in self.columns if column.name not in known]
+
+
+@dataclass
+class _Put(Operation):
+    batches: Batches
+    watermark: int | None
+    note: str
+    slots: tuple[SlotReceipt, ...] = ()
+
+    def plan(self, one: Try) -> PartsPlan:
+        known = one.state.ledger.batches
+        keys = [
+            key for key, lineage in self.batches.lineages.items() if key not in known or known[key].lineage != lineage
+        ]
+        return plan_parts(one.state, keys, self.watermark)
+
+    def is_needed(self, one: Try, plan: Plan) -> bool:
+        moves = plan.watermark != plan.watermark_before
+        return bool(_own(plan).keys or plan.dropped or plan.rewritten or moves)
+
+    def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
+        own = _own(plan)
+        fresh = self._fresh(one, own)
+        self.slots = tuple(_slot_receipts(own.keys, self.batches, fresh))
+        if not fresh.num_rows and not plan.rewritten:
+            return Work(plan, folder, NOTHING_WRITTEN)
+        kept = _kept(one, own)
+        write_rows(one, plan, pa.concat_tables([kept, fresh]), folder)
+        lap("write")
+        written = read_back(one.job.location, folder, one.state.definition)
+        _check(one.state, own, written, fresh)
+        lap("check")
+        reach("files_written")
+        return Work(plan, folder, written, rows_read=sum(change.file.rows for change in plan.rewritten))
+
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
+        fresh = sum(slot.stored for slot in self.slots)
+        return replace(receipt, slots=self.slots, rows_rewritten=work.written.rows - fresh, note=self.note)
+
+    def _fresh(self, one: Try, plan: PartsPlan) -> pa.Table:
+        """The rows of the batches that come, complete with the columns that the archive adds."""
+        schema, axis = file_schema(one.snapshot), one.state.definition.axis
+        rows = self.batches.rows
+        if rows is None or not rows.num_rows or not plan.keys:
+            return schema.empty_table()
+        rows = _of_keys(rows, plan.keys)
+        expiring = [axis.expiration_slot_of(at) for at in rows.column("valid_until").cast(pa.int64()).to_pylist()]
+        rows = rows.append_column("exp_slot", pa.array(expiring, pa.int64()))
+        if plan.watermark is not None:
+            rows = rows.filter(pc.greater(rows.column("exp_slot"), plan.watermark))
+        return _hashed(rows, schema)
+
+
+def _own(plan: Plan) -> PartsPlan:
+    assert isinstance(plan, PartsPlan)
+    return plan
+
+
+def _of_keys(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Table:
+    wanted = pa.table(
+        {"ins_slot": pa.array([slot for slot, _ in keys], pa.int64()), PART: pa.array([part for _, part in keys])}
+    )
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("given", rows)
+        connection.register("wanted", wanted)
+        found = connection.sql(f"SELECT * FROM given SEMI JOIN wanted USING (ins_slot, {PART})").to_arrow_table()
+    return found.cast(rows.schema)
+
+
+def _hashed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows in the archive's schema, each with its hash; columns that they do not have are NULL."""
+    columns = [
+        rows.column(one.name).cast(one.type) if one.name in rows.column_names else pa.nulls(rows.num_rows, one.type)
+        for one in schema
+    ]
+    table = pa.Table.from_arrays(columns, schema=schema)
+    names = [one.name for one in schema if one.name != "row_hash"]
+    plain = table.select(names).rename_columns([f"c{number}" for number in range(len(names))])
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("plain", plain)
+        hashes = connection.sql("SELECT md5_number_lower(to_json(plain)) AS h FROM plain").to_arrow_table()
+    signed = hashes.column("h").to_numpy().view("int64")
+    place = schema.get_field_index("row_hash")
+    return table.set_column(place, schema.field(place), pa.array(signed, pa.int64()))
+
+
+def _slot_receipts(keys: Sequence[BatchKey], batches: Batches, fresh: pa.Table) -> list[SlotReceipt]:
+    """What each batch brought: as many rows as were given, those stored by cell."""
+    given = _counts(batches.rows) if batches.rows is not None else {}
+    stored: dict[BatchKey, dict[int, Cell]] = {}
+    for part in pc.unique(fresh.column(PART)).to_pylist():
+        for (slot, expiration), cell in counted(fresh.filter(pc.equal(fresh.column(PART), part))).items():
+            stored.setdefault((slot, part), {})[expiration] = cell
+    receipts = []
+    for key in keys:
+        cells = stored.get(key, {})
+        rows = sum(cell.rows for cell in cells.values())
+        rows_in = given.get(key, 0)
+        receipts.append(
+            SlotReceipt(key[0], rows_in, rows, 0, rows_in - rows, 0, 0, cells, batches.lineages[key], key[1])
+        )
+    return receipts
+
+
+def _counts(rows: pa.Table) -> dict[BatchKey, int]:
+    found = rows.group_by(["ins_slot", PART]).aggregate([([], "count_all")])
+    columns = (found.column(name).to_pylist() for name in ("ins_slot", PART, "count_all"))
+    return {(slot, part): count for slot, part, count in zip(*columns, strict=True)}
+
+
+def _kept(one: Try, plan: PartsPlan) -> pa.Table:
+    """What stays of the files to rewrite."""
+    schema = file_schema(one.snapshot)
+    sources = [change.file for change in plan.rewritten]
+    if not sources:
+        return schema.empty_table()
+    check_sizes(one.job.location, sources)
+    condition = pc.scalar(True) if plan.watermark is None else pc.field("exp_slot") > plan.watermark
+    rows = rows_of(one.job.location, sources, schema).to_table(filter=condition)
+    replaced = pa.table(
+        {
+            "ins_slot": pa.array([slot for slot, _ in plan.keys], pa.int64()),
+            PART: pa.array([part for _, part in plan.keys], pa.string()),
+        }
+    )
+    return rows.join(replaced, keys=["ins_slot", PART], join_type="left anti").select(schema.names).cast(schema)
+
+
+def _check(state: TableState, plan: PartsPlan, written: Written, fresh: pa.Table) -> None:
+    """What was moved is all there was of it: the cells written, less the fresh ones, are the ledger's less the old."""
+    layout, number = plan.generation.layout, plan.generation.number
+    moved: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: dict(cells) for at, cells in written.cells.items()}
+    for (slot, expiration), cell in counted(fresh).items() if fresh.num_rows else ():
+        at = (number, layout.row_of(slot), layout.column_of(expiration))
+        left = moved[at][slot, expiration].minus(cell)
+        if left.rows:
+            moved[at][slot, expiration] = left
+        else:
+            del moved[at][slot, expiration]
+    check_conserved(state, plan, replace(written, cells=moved), dict(plan.replaced))

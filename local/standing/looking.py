@@ -1,0 +1,101 @@
+"""What stands behind a query: its tree, what is kept for it, how far its answers reach, what would be redone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.slots import TimeAxis, iso
+from tidewheel.local.standing.partials import inputs_of
+from tidewheel.local.standing.refresh import Refresh, derived_job, is_there
+from tidewheel.queries.standing.lineage import Cover, PartialLineage
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.staleness import DueAnswers, StalePartials
+from tidewheel.queries.standing.tree import Tree, assigned
+from tidewheel.storage.ledger_store import ledger_of
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One query in a list: how many answers are kept, through when, and how many are due."""
+
+    query: Query
+    slots_given: int
+    given_through: int | None
+    axis: TimeAxis
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.query.name,
+            "part": self.query.part,
+            "slots_given": self.slots_given,
+            "given_through": None if self.given_through is None else iso(self.axis.end_us(self.given_through)),
+        }
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Why a query costs what it costs, and why it would be redone."""
+
+    query: Query
+    tree: Tree
+    served: tuple[str, ...]
+    partial_rows: int
+    covered: dict[str, int]
+    reasons: tuple[str, ...]
+    stale: tuple[StalePartials, ...]
+    due: tuple[DueAnswers, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "query": self.query.to_json(),
+            "tree": {"name": self.tree.name, **self.tree.to_json()},
+            "serves": list(self.served),
+            "accumulators": [str(given.operation.name) for given in inputs_of(self.tree)],
+            "fragments_per_period": len(self.tree.slices.edges),
+            "partial_rows": self.partial_rows,
+            "slots_covered": self.covered,
+            "not_covered_because": list(self.reasons),
+            "stale": [{"slot": one.slot, "why": one.why} for one in self.stale],
+            "due": [{"slot": one.slot, "why": one.why, "revision": one.revision} for one in self.due],
+        }
+
+
+def standing(job: ArchiveJob, queries: list[Query], axis: TimeAxis) -> list[Standing]:
+    """The queries with what is kept of each."""
+    answers = derived_job(job, "answers")
+    given = ledger_of(answers.snapshot()).applied_parts if is_there(answers) else {}
+    listed = []
+    for query in queries:
+        ranges = given.get(query.part, ())
+        slots = sum(last - first + 1 for first, last in ranges)
+        listed.append(Standing(query, slots, max((last for _, last in ranges), default=None), axis))
+    return listed
+
+
+def explained(job: ArchiveJob, queries: list[Query], name: str) -> Explained:
+    """One query explained, among the others it shares with."""
+    query = next((query for query in queries if query.name == name), None)
+    if query is None:
+        known = ", ".join(query.name for query in queries) or "none"
+        raise InvalidInput(f"there is no standing query {name}", f"known are {known}")
+    refresh = Refresh(job, queries)
+    told = refresh.compare()
+    assignment = assigned(queries, job.snapshot().definition.max_lifetime_us, refresh.kept_trees())
+    tree = assignment.tree(name)
+    partials = derived_job(job, "partials")
+    batches = ledger_of(partials.snapshot()).batches if is_there(partials) else {}
+    mine = [batch for (_, part), batch in batches.items() if part == tree.name]
+    coverages = [PartialLineage.from_texts(batch.lineage[:2]).coverage for batch in mine]
+    return Explained(
+        query=query,
+        tree=tree,
+        served=tuple(one for one, kept in assignment.tree_of.items() if kept == tree.name),
+        partial_rows=sum(batch.rows_in for batch in mine),
+        covered={cover.value: sum(one.cover is cover for one in coverages) for cover in Cover},
+        reasons=tuple(sorted({one.why for one in coverages if one.why})),
+        stale=tuple(one for one in told.stale if one.tree == tree.name),
+        due=tuple(one for one in told.due if one.part == query.part),
+    )

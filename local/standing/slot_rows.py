@@ -1,0 +1,152 @@
+"""Every valid record of a slot's batch, stored or not, and whether that can still be had.
+
+1. If nothing of the batch has expired since it came, the archive's newest version holds all that was stored.
+2. Else the version that brought it does, as long as its files are there; what was forgotten since is taken out.
+3. Else only what is still alive can be read: exact for what counts the living from now on, for nothing else.
+
+Records that came and were not stored (short-lived, dead on arrival) are read from the side table, where one was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.written import check_sizes
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.state import TableState
+from tidewheel.local.keys import digest_of, knows
+from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.queries.standing.lineage import Cover, Coverage
+from tidewheel.storage.ledger_store import receipts_since, state_of
+from tidewheel.storage.snapshot import Snapshot, open_snapshot
+
+ALL = Coverage(Cover.ALL)
+
+
+@dataclass(frozen=True)
+class SlotRows:
+    """A batch's records, and how much of the batch they are."""
+
+    rows: pa.Table
+    coverage: Coverage
+
+
+@dataclass
+class SlotReader:
+    """Reads batches of one archive at one version."""
+
+    job: ArchiveJob
+    snapshot: Snapshot
+    state: TableState
+    _versions: dict[int, Snapshot] = field(default_factory=dict)
+
+    def read(self, slot: int) -> SlotRows:
+        """The records of the slot's latest batch."""
+        batch = self.state.ledger.batches.get((slot, ""))
+        nothing = file_schema(self.snapshot).empty_table()
+        if batch is None:
+            return SlotRows(nothing, Coverage(Cover.NONE, why="the slot was undone"))
+        version, receipt = self._receipts.get((slot, batch.attempt), (None, None))
+        if version is None or receipt is None:
+            return self._what_lives(slot, "the batch's receipt is not known")
+        unstored = receipt.short_lived + receipt.dead_on_arrival
+        if unstored:
+            return self._what_lives(slot, f"{unstored} records that were not stored are not kept")
+        if self._nothing_expired(receipt):
+            return SlotRows(self._rows(self.snapshot, slot), ALL)
+        try:
+            return SlotRows(self._as_it_came(slot, version), ALL)
+        except _GoneError as gone:
+            return self._what_lives(slot, str(gone))
+
+    def _what_lives(self, slot: int, why: str) -> SlotRows:
+        """What is still alive of the slot, for those who count the living; others learn why it is not all."""
+        watermark = self.state.watermark
+        rows = self._rows(self.snapshot, slot)
+        if watermark is None:
+            return SlotRows(rows, Coverage(Cover.LIVE, since=slot, why=why))
+        alive = rows.filter(pc.greater(rows.column("exp_slot"), watermark))
+        return SlotRows(alive, Coverage(Cover.LIVE, since=watermark, why=why))
+
+    def _nothing_expired(self, receipt: SlotReceipt) -> bool:
+        watermark = self.state.watermark
+        return watermark is None or min(receipt.cells, default=watermark + 1) > watermark
+
+    def _as_it_came(self, slot: int, version: int) -> pa.Table:
+        """The rows at the version that brought them, without what was forgotten since."""
+        try:
+            earlier = self._version(version)
+            rows = self._rows(earlier, slot)
+        except (TidewheelError, OSError, pa.ArrowException) as error:
+            raise _GoneError(f"version {version}, which brought it, cannot be read any more") from error
+        later = [one for one in self.state.ledger.tombstones if one.slot_max >= slot]
+        if not later:
+            return rows
+        return _without_forgotten(rows, later, self.snapshot)
+
+    def _rows(self, snapshot: Snapshot, slot: int) -> pa.Table:
+        files = [file for file in snapshot.files if file.ins_min <= slot <= file.ins_max]
+        schema = file_schema(snapshot)
+        check_sizes(self.job.location, files)
+        if not files:
+            return schema.empty_table()
+        return rows_of(self.job.location, files, schema).to_table(filter=pc.field("ins_slot") == slot)
+
+    def _version(self, version: int) -> Snapshot:
+        if version not in self._versions:
+            self._versions[version] = open_snapshot(self.job.location, version)
+        return self._versions[version]
+
+    @cached_property
+    def _receipts(self) -> dict[tuple[int, str], tuple[int, SlotReceipt]]:
+        """By (slot, attempt), the version that brought it and what it said. Cost: receipts of recent versions."""
+        known = self.state.ledger.records.values()
+        oldest = min((record.version for record in known), default=-1)
+        found: dict[tuple[int, str], tuple[int, SlotReceipt]] = {}
+        wanted = {(slot, batch.attempt) for (slot, part), batch in self.state.ledger.batches.items() if not part}
+        for start in (max(-1, oldest - 1), -1):
+            found |= _told(receipts_since(self.snapshot, start), wanted)
+            if wanted <= found.keys():
+                break
+        return found
+
+
+class _GoneError(Exception):
+    """Rows that cannot be read any more."""
+
+
+def _told(
+    receipts: Iterable[tuple[int, Receipt]], wanted: set[tuple[int, str]]
+) -> dict[tuple[int, str], tuple[int, SlotReceipt]]:
+    found = {}
+    for version, receipt in receipts:
+        if receipt.operation is Operation.UPDATE:
+            found.update(
+                {(one.slot, receipt.attempt): (version, one) for one in receipt.slots
+                 if (one.slot, receipt.attempt) in wanted}
+            )  # fmt: skip
+    return found
+
+
+def _without_forgotten(rows: pa.Table, tombstones: Sequence[Tombstone], snapshot: Snapshot) -> pa.Table:
+    """Rows whose key no tombstone covers."""
+    key, salt = snapshot.definition.key, snapshot.definition.salt
+    schema = pa.schema([rows.schema.field(name) for name in key])
+    if any(one.columns != key for one in tombstones) or not knows(schema):
+        raise _GoneError("records were forgotten since by more than keys that can be told apart here")
+    digests = {one.digest for one in tombstones}
+    keep = [digest_of(key, list(one.values()), salt) not in digests for one in rows.select(list(key)).to_pylist()]
+    return rows.filter(pa.array(keep, pa.bool_()))
+
+
+def reader_of(job: ArchiveJob) -> SlotReader:
+    """A reader of the archive's newest version."""
+    snapshot = job.snapshot()
+    return SlotReader(job, snapshot, state_of(snapshot))

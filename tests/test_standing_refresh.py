@@ -1,0 +1,152 @@
+"""Standing queries on real archives: answers are right after whatever happened, and only what is stale is redone."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tidewheel.commits.undo import undo
+from tidewheel.local.standing.refresh import Refreshed, refresh
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.query_file import parse_query_file
+from tidewheel.sql.select_parser import SelectParser
+from tidewheel.sql.selects import read_query
+
+COLUMNS = {"k": "VARCHAR", "r": "BIGINT", "v": "BIGINT", "x": "DOUBLE", "t": "TIMESTAMP WITH TIME ZONE"}
+
+
+def query_of(name: str, body: str) -> Query:
+    (text,) = parse_query_file(f'[query]\nname = "{name}"\nof = "m"\n{body}', "q.toml")
+    query, faults = read_query(SelectParser(COLUMNS), text)
+    assert query is not None, faults
+    return query
+
+
+TOTAL = query_of(
+    "total", 'select = "sum(v) as total, count(*) as n"\nwindow = "3m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"'
+)
+BY_KEY = query_of(
+    "by_key", 'select = "max(v) as most"\ngroup_by = ["k"]\nwindow = "2m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"'
+)
+ALIVE = query_of("alive", 'select = "count(*) as n"\nwindow = "live"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"')
+
+
+def event(slot: int, v: int, k: str = "a", lives: int = 4) -> Event:
+    at_us = slot * MINUTE_US + 1
+    return Event(k, v, at_us, (slot + lives) * MINUTE_US + 1)
+
+
+def answers(archive: LocalArchive, query: Query) -> dict[tuple[Any, ...], dict[str, Any]]:
+    from tidewheel.local.rows import file_schema, rows_of
+    from tidewheel.local.standing.columns import answer_columns
+    from tidewheel.local.standing.refresh import derived_location
+    from tidewheel.storage.snapshot import open_snapshot
+
+    snapshot = open_snapshot(derived_location(archive.job.location, "answers"))
+    rows = rows_of(snapshot.location, snapshot.files, file_schema(snapshot)).to_table().to_pylist()
+    found = {}
+    for row in rows:
+        if row["part"] == query.part:
+            values = {name: row[stored] for name, (stored, _) in answer_columns(query).items()}
+            values |= {name: row[name] for name in ("rows", "complete", "revision")}
+            at = int(row["window_end"].timestamp()) // 60
+            key = (at, *(values[one.name] for one in query.groups))
+            assert key not in found, "each answer once"
+            found[key] = values
+    return found
+
+
+def test_a_first_refresh_answers_every_slide(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    for slot in range(4):
+        archive.update({slot: [event(slot, slot + 1), event(slot, 10, "b")]})
+    done = refresh(archive.job, [TOTAL, BY_KEY, ALIVE])
+    assert {one.part for one in done.due} == {TOTAL.part, BY_KEY.part, ALIVE.part}
+    assert {at: (one["total"], one["n"]) for (at,), one in answers(archive, TOTAL).items()} == {
+        1: (11, 2), 2: (23, 4), 3: (36, 6), 4: (39, 6),
+    }  # fmt: skip
+    assert answers(archive, BY_KEY)[4, "a"]["most"] == 4
+    assert answers(archive, BY_KEY)[4, "b"]["most"] == 10
+    assert [one["n"] for _, one in sorted(answers(archive, ALIVE).items())] == [2, 4, 6, 8]
+    again = refresh(archive.job, [TOTAL, BY_KEY, ALIVE])
+    assert again == Refreshed((), ())
+
+
+def test_a_replay_corrects_the_answers_it_touches_and_no_others(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    for slot in range(8):
+        archive.update({slot: [event(slot, slot + 1)]})
+    refresh(archive.job, [TOTAL])
+    before = answers(archive, TOTAL)
+    archive.update({5: [event(5, 100)]})
+    done = refresh(archive.job, [TOTAL])
+    assert [one.slot for one in done.stale] == [5]
+    after = answers(archive, TOTAL)
+    changed = {at for (at,) in after if after[at,] != before[at,]}
+    assert changed == {6, 7, 8} == {one.slot + 1 for one in done.due}
+    assert (after[6,]["total"], after[6,]["revision"]) == (4 + 5 + 100, 1)
+    assert after[5,] == before[5,]
+
+
+def test_an_undo_takes_answers_back(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    for slot in range(3):
+        archive.update({slot: [event(slot, 1)]})
+    refresh(archive.job, [TOTAL])
+    before = answers(archive, TOTAL)
+    archive.update({3: [event(3, 7)]})
+    refresh(archive.job, [TOTAL])
+    assert (4,) in answers(archive, TOTAL)
+    undo(archive.job)
+    refresh(archive.job, [TOTAL])
+    assert {key: one["total"] for key, one in answers(archive, TOTAL).items()} == {
+        key: one["total"] for key, one in before.items()
+    }
+    archive.update({3: [event(3, 9)]})
+    refresh(archive.job, [TOTAL])
+    assert answers(archive, TOTAL)[4,]["total"] == 1 + 1 + 9
+
+
+def test_a_record_that_was_not_stored_makes_an_answer_incomplete(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    archive.update({0: [event(0, 1)], 1: [event(1, 1), event(1, 5, lives=0)], 2: [event(2, 1)]})
+    refresh(archive.job, [TOTAL, ALIVE])
+    assert answers(archive, TOTAL)[3,]["complete"] == pytest.approx(2 / 3)
+    assert answers(archive, ALIVE)[3,]["n"] == 3
+
+
+def test_a_changed_query_starts_anew(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    archive.update({0: [event(0, 1)], 1: [event(1, 2)]})
+    refresh(archive.job, [TOTAL])
+    changed = query_of("total", 'select = "min(v) as total"\nwindow = "3m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"')
+    done = refresh(archive.job, [changed])
+    assert {one.part for one in done.due} == {changed.part}
+    assert [one["total"] for _, one in sorted(answers(archive, changed).items())] == [1, 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_updates_equal_the_oracle(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    archive, latest = LocalArchive(tmp_path).create(), {}
+    head = 0
+    for _ in range(12):
+        slot = head + chance.choice([1, 1, 1, 0, -1, -2, 2])
+        head = max(head, slot)
+        latest[slot] = [event(slot, chance.randrange(100), chance.choice("abc"), chance.randrange(9, 20))
+                        for _ in range(chance.randrange(0, 6))]  # fmt: skip
+        archive.update({slot: latest[slot]})
+        if chance.random() < 0.6:
+            refresh(archive.job, [TOTAL, BY_KEY])
+    refresh(archive.job, [TOTAL, BY_KEY])
+    found = answers(archive, TOTAL)
+    first = min(latest)
+    for at in range(max(first + 1, head + 1 - 5), head + 2):
+        inside = [one for slot in range(at - 3, at) for one in latest.get(slot, [])]
+        assert found[at,]["n"] == len(inside), f"seed {seed}, report {at}"
+        assert found[at,]["total"] == (sum(one.v for one in inside) if inside else None)
+        assert found[at,]["complete"] == pytest.approx(sum(slot in latest for slot in range(at - 3, at)) / 3)

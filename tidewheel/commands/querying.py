@@ -1,0 +1,169 @@
+"""Standing queries: write, check and list them, refresh their answers, ask for these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tidewheel.commands.common import ARCHIVE, COUNT_MAX, DRY_RUN, MOMENT, command, opened
+from tidewheel.output import Output
+
+
+@click.group(short_help="Write, check, test and explain standing queries.")
+def query() -> None:
+    """Write, check, test and explain standing queries: the files in archives/queries.
+
+    \b
+    Examples:
+      tidewheel query check netflow
+      tidewheel query list netflow
+    """
+
+
+@command
+@ARCHIVE
+def check(output: Output, archive: str) -> None:
+    """Read the query files and tell all that is wrong with them, or how they are understood.
+
+    \b
+    Examples:
+      tidewheel query check netflow
+    """
+    with opened(output, archive, "reading the queries") as opened_archive:
+        queries = opened_archive.queries.check()
+
+    from tidewheel.views.queries import queries_view
+
+    output.show({"queries": [one.to_json() for one in queries]}, lambda: queries_view(queries))
+
+
+@command
+@ARCHIVE
+def listing(output: Output, archive: str) -> None:
+    """List the standing queries of an archive with their newest answers.
+
+    \b
+    Examples:
+      tidewheel query list netflow
+      tidewheel query list netflow --json
+    """
+    with opened(output, archive, "reading the queries") as opened_archive:
+        told = opened_archive.queries.standing()
+
+    from tidewheel.views.queries import standing_view
+
+    output.show({"queries": [one.to_json() for one in told]}, lambda: standing_view(told))
+
+
+@command
+@ARCHIVE
+@click.argument("name")
+def show(output: Output, archive: str, name: str) -> None:
+    """Show what a query means, as plain SQL over the archive's records for one report.
+
+    \b
+    Examples:
+      tidewheel query show netflow top_talkers
+    """
+    with opened(output, archive, "reading the query") as opened_archive:
+        sql = opened_archive.queries.as_sql(name)
+    output.show({"query": name, "sql": sql}, lambda: sql)
+
+
+@command
+@ARCHIVE
+@click.argument("name")
+def explain(output: Output, archive: str, name: str) -> None:
+    """Explain a query: its tree and fragments, what is kept for it, what is covered, why it would be redone.
+
+    \b
+    Examples:
+      tidewheel query explain netflow top_talkers
+    """
+    with opened(output, archive, "comparing") as opened_archive:
+        told = opened_archive.queries.explain(name)
+
+    from tidewheel.views.queries import explained_view
+
+    output.show(told.to_json(), lambda: explained_view(told))
+
+
+@command
+@ARCHIVE
+def test(output: Output, archive: str) -> None:
+    """Run the tests that query files hold: rows in, answers out.
+
+    \b
+    Examples:
+      tidewheel query test netflow
+    """
+    with opened(output, archive, "testing") as opened_archive:
+        tested = opened_archive.queries.test()
+    output.show({"tests": tested}, lambda: f"{sum(tested.values())} tests of {len(tested)} queries passed")
+
+
+@command
+@ARCHIVE
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Write over a file that is there.")
+def new(output: Output, archive: str, name: str, yes: bool) -> None:
+    """Write a query file to begin with, made of the archive's own columns.
+
+    \b
+    Examples:
+      tidewheel query new netflow my_count
+    """
+    with opened(output, archive, "looking at the columns") as opened_archive:
+        path = opened_archive.queries.new(name, replace=yes)
+    output.show({"file": str(path)}, lambda: f"{path} was written; check it: tidewheel query check {archive}")
+
+
+for _name, _command in (("new", new), ("check", check), ("test", test), ("list", listing), ("show", show),
+                        ("explain", explain)):  # fmt: skip
+    query.add_command(_command, _name)
+
+
+@command
+@ARCHIVE
+@DRY_RUN
+def refresh(output: Output, archive: str, dry_run: bool) -> None:
+    """Bring the answers of an archive's standing queries up to date: what is stale is redone, and nothing else.
+
+    \b
+    Examples:
+      tidewheel refresh netflow --dry-run
+      tidewheel refresh netflow
+    """
+    with opened(output, archive, "comparing") as opened_archive:
+        done = opened_archive.queries.refresh(dry_run=dry_run)
+        axis = opened_archive.axis
+
+    from tidewheel.views.queries import refreshed_view
+
+    output.show(done.to_json(), lambda: refreshed_view(done, axis, dry_run=dry_run))
+
+
+@command
+@ARCHIVE
+@click.argument("name")
+@click.option("--at", type=MOMENT, help="The report of this moment; of what is alive, also one to come.")
+@click.option(
+    "--last", type=click.IntRange(min=1, max=COUNT_MAX), default=1, show_default=True, metavar="N",
+    help="The last so many reports.",
+)  # fmt: skip
+@click.option("--where", help="Which groups: a condition over the answer's columns.")
+def ask(output: Output, archive: str, name: str, **how: Any) -> None:
+    """Give the answers of a standing query as they are kept.
+
+    \b
+    Examples:
+      tidewheel ask netflow flows_by_protocol
+      tidewheel ask netflow flows_by_protocol --last 3 --where "protocol = 'tcp'"
+    """
+    with opened(output, archive, "reading the answers") as opened_archive:
+        answers = opened_archive.queries.ask(name, **how)
+
+    from tidewheel.views.queries import answers_document, answers_view
+
+    output.show(answers_document(name, answers), lambda: answers_view(answers))

@@ -1,0 +1,145 @@
+"""An archive's standing queries: read from files, checked, refreshed, asked.
+
+archive.queries.check()                     # the queries of archives/queries/*.toml that ask this archive
+archive.queries.refresh()                   # partials and answers brought up to date
+archive.ask("top_talkers", last=12)         # answers as they are kept
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidewheel.clock import Moment, moment_us
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.standing.query import Query, QueryText
+from tidewheel.queries.standing.query_fields import REFERENCE
+from tidewheel.queries.standing.query_file import parse_query_file
+from tidewheel.resolve import archives_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tidewheel.archive import Archive
+    from tidewheel.local.standing.looking import Explained, Standing
+    from tidewheel.local.standing.refresh import Refreshed
+
+FOLDER = "queries"
+
+
+def query_files() -> list[Path]:
+    """The query files of this place: *.toml in the folder `queries` beside the archive files."""
+    return sorted((archives_folder() / FOLDER).glob("*.toml"))
+
+
+def read_texts() -> Iterator[QueryText]:
+    """The queries of all files."""
+    for path in query_files():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"the query file {path} cannot be read: {error}", "check the file") from error
+        yield from parse_query_file(text, str(path))
+
+
+class StandingQueries:
+    """The standing queries of one archive."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+
+    def texts(self) -> list[QueryText]:
+        """The queries that ask this archive, as their files say them."""
+        name = self._archive.snapshot().definition.name
+        found = [text for text in read_texts() if text.of == name]
+        names = [text.name for text in found]
+        if twice := sorted({one for one in names if names.count(one) > 1}):
+            raise InvalidInput(
+                f"two queries of archive {name} are named {twice[0]}", f"give each a name of its own; see {REFERENCE}"
+            )
+        return found
+
+    def check(self) -> list[Query]:
+        """The queries as they are understood; all that is wrong with any of them at once."""
+        from tidewheel.local.standing.compiling import compiled
+
+        file = self._archive.file
+        return compiled(self.texts(), self._archive.snapshot(), file.inserted_at if file else "")
+
+    def refresh(self, *, dry_run: bool = False) -> Refreshed:
+        """Bring partials and answers up to date: what is stale is redone, and nothing else."""
+        from tidewheel.local.standing.refresh import Refresh
+
+        refresh = Refresh(self._archive.job, self.check())
+        return refresh.compare() if dry_run else refresh.run()
+
+    def query(self, name: str) -> Query:
+        """One of them."""
+        queries = {query.name: query for query in self.check()}
+        if name not in queries:
+            known = ", ".join(sorted(queries)) or "none"
+            raise InvalidInput(f"archive {self._archive_name} has no standing query {name}", f"it has {known}")
+        return queries[name]
+
+    def ask(self, name: str, *, at: Moment | None = None, last: int | None = 1, where: str | None = None) -> pa.Table:
+        """Answers of a query as they are kept: those of the last reports, or of one moment.
+
+        Of a query that counts the living, a moment to come is answered by what is stored now.
+        """
+        from tidewheel.local.standing.asking import ask
+
+        query = self.query(name)
+        return ask(self._archive.job, query, None if at is None else moment_us(at), last, where)
+
+    def standing(self) -> list[Standing]:
+        """The queries with how far their answers reach."""
+        from tidewheel.local.standing.looking import standing
+
+        return standing(self._archive.job, self.check(), self._archive.axis)
+
+    def explain(self, name: str) -> Explained:
+        """A query's tree, what is kept for it, what is covered, and why it would be redone."""
+        from tidewheel.local.standing.looking import explained
+
+        return explained(self._archive.job, self.check(), name)
+
+    def as_sql(self, name: str) -> str:
+        """What a query means, as plain SQL for one report."""
+        from tidewheel.queries.standing.meaning import as_sql
+
+        return as_sql(self.query(name), self._archive.axis.interval_us)
+
+    def test(self) -> dict[str, int]:
+        """Play the tests that the query files hold; by query, how many there were."""
+        from tidewheel.local.standing.query_tests import play_test
+        from tidewheel.sql.column_types import duckdb_type
+
+        snapshot = self._archive.snapshot()
+        columns = {column.name: str(duckdb_type(column.type)) for column in snapshot.columns}
+        tests = {text.name: text.tests for text in self.texts()}
+        for query in self.check():
+            for given in tests[query.name]:
+                play_test(query, given, columns, snapshot.definition)
+        return {name: len(given) for name, given in tests.items() if given}
+
+    def new(self, name: str, *, replace: bool = False) -> Path:
+        """Write a query file to begin with; one that is there is only written over with `replace`."""
+        from tidewheel.queries.standing.new_file import new_query_file
+
+        path = archives_folder() / FOLDER / f"{name}.toml"
+        snapshot = self._archive.snapshot()
+        text = new_query_file(name, snapshot.definition, [column.name for column in snapshot.columns])
+        if path.exists() and not replace:
+            raise InvalidInput(f"there is a file {path} already", "choose another name, or write over it with --yes")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    @property
+    def _archive_name(self) -> str:
+        return self._archive.snapshot().definition.name
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The queries for machines."""
+        return [query.to_json() for query in self.check()]

@@ -1,0 +1,121 @@
+"""Standing queries: lists of them, what a refresh did, answers, and what stands behind a query."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+
+from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.slots import TimeAxis, iso
+from tidewheel.queries.standing.meaning import call_text
+from tidewheel.queries.standing.query import Query
+from tidewheel.views.figures import count, slots_name
+from tidewheel.views.tables import plain_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tidewheel.local.standing.looking import Explained, Standing
+    from tidewheel.local.standing.refresh import Refreshed
+
+ROWS_SHOWN = 100
+
+
+def queries_view(queries: Sequence[Query]) -> RenderableType:
+    """The queries as they are understood."""
+    if not queries:
+        return "no query asks this archive; write one: tidewheel query new ARCHIVE NAME"
+    table = plain_table("query", "answers", "by", "window", "slide", "counts", left=(0, 1, 2, 5))
+    for query in queries:
+        table.add_row(
+            query.name,
+            ", ".join(f"{one.name} {one.sql_type}" for one in query.outputs),
+            ", ".join(one.name for one in query.groups),
+            _window(query),
+            duration_text(query.terms.slide_us),
+            query.terms.counts.value,
+        )
+    return table
+
+
+def standing_view(told: Sequence[Standing]) -> RenderableType:
+    """The queries with how far their answers reach."""
+    if not told:
+        return "no query asks this archive; write one: tidewheel query new ARCHIVE NAME"
+    table = plain_table("query", "window", "slide", "slots answered", "through", left=(0, 4))
+    for one in told:
+        through = "" if one.given_through is None else iso(one.axis.end_us(one.given_through))
+        slide = duration_text(one.query.terms.slide_us)
+        table.add_row(one.query.name, _window(one.query), slide, count(one.slots_given), through)
+    return table
+
+
+def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> RenderableType:
+    """What was stale and due, with the reasons, and the versions that came of it."""
+    if not done.stale and not done.due:
+        return "nothing is stale"
+    table = plain_table("what", "part", "slots", "why", left=(0, 1, 2, 3))
+    for what, pairs in (("partials", [(one.tree, one.slot, one.why) for one in done.stale]),
+                        ("answers", [(one.part.split("@")[0], one.slot, one.why) for one in done.due])):  # fmt: skip
+        for part, why in sorted({(part, why) for part, _, why in pairs}):
+            slots = tuple(sorted(slot for one, slot, because in pairs if (one, because) == (part, why)))
+            table.add_row(what, part, slots_name(axis, slots), why)
+    if dry_run:
+        return Group(table, "nothing was changed; more answers may follow from the partials")
+    versions = ", ".join(
+        f"{name} at version {outcome.version}"
+        for name, outcome in (("partials", done.partials), ("answers", done.answers))
+        if outcome is not None and outcome.version is not None
+    )
+    return Group(table, versions)
+
+
+def explained_view(told: Explained) -> RenderableType:
+    """What stands behind a query."""
+    tree = told.tree
+    covered = ", ".join(f"{number} cover {cover}" for cover, number in told.covered.items() if number)
+    lines = [
+        f"query {told.query.name}: window {_window(told.query)}, slide {duration_text(told.query.terms.slide_us)}",
+        f"tree {tree.name} serves {', '.join(told.served)}",
+        f"  by {', '.join(one.name for one in tree.groups) or 'nothing'}; "
+        f"{len(tree.slices.edges)} fragments in {duration_text(tree.slices.period)}; "
+        f"accumulators of {', '.join(call_text(call) for call in tree.calls)}",
+        f"  {count(told.partial_rows)} partial rows, kept {duration_text(tree.horizon_us)} back",
+        f"  slots: {covered or 'none'}",
+        *(f"  not all, because {reason}" for reason in told.reasons),
+    ]
+    reasons = Counter([*(one.why for one in told.stale), *(one.why for one in told.due)])
+    lines += [f"a refresh would redo {number}: {why}" for why, number in sorted(reasons.items())]
+    return "\n".join(lines if reasons else [*lines, "nothing is stale"])
+
+
+def answers_document(name: str, answers: pa.Table) -> dict[str, Any]:
+    """For machines: the answers, moments as text."""
+    rows = [{key: _plain(value) for key, value in row.items()} for row in answers.to_pylist()]
+    return {"query": name, "answers": rows}
+
+
+def answers_view(answers: pa.Table) -> RenderableType:
+    """The answers as a table."""
+    if not answers.num_rows:
+        return "no answer"
+    table = plain_table(*answers.column_names)
+    for row in answers.slice(0, ROWS_SHOWN).to_pylist():
+        table.add_row(*("" if value is None else str(_plain(value)) for value in row.values()))
+    if answers.num_rows > ROWS_SHOWN:
+        return Group(table, f"and {answers.num_rows - ROWS_SHOWN} more; --json gives all")
+    return table
+
+
+def _window(query: Query) -> str:
+    window_us = query.terms.window_us
+    return "live" if window_us is None else duration_text(window_us)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tzinfo"):
+        return value.isoformat().replace("+00:00", "Z")
+    return value
