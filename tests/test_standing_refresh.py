@@ -43,7 +43,7 @@ def event(slot: int, v: int, k: str = "a", lives: int = 4) -> Event:
 def answers(archive: LocalArchive, query: Query) -> dict[tuple[Any, ...], dict[str, Any]]:
     from tidewheel.local.rows import file_schema, rows_of
     from tidewheel.local.standing.columns import answer_columns
-    from tidewheel.local.standing.refresh import derived_location
+    from tidewheel.local.standing.derivation import derived_location
     from tidewheel.storage.snapshot import open_snapshot
 
     snapshot = open_snapshot(derived_location(archive.job.location, "answers"))

@@ -11,9 +11,10 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import iso
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
+from tidewheel.local.standing.derivation import derived_job, stored_trees
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.folds import Folder
-from tidewheel.local.standing.refresh import derived_job, loaded_partials, stored_trees
+from tidewheel.local.standing.stored_rows import loaded_partials
 from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import window_of

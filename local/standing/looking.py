@@ -8,8 +8,9 @@ from typing import Any
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import TimeAxis, iso
+from tidewheel.local.standing.derivation import derived_job, is_there
 from tidewheel.local.standing.partials import inputs_of
-from tidewheel.local.standing.refresh import Refresh, derived_job, is_there
+from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import DueAnswers, StalePartials

@@ -1,0 +1,95 @@
+"""What partials and answers are derived by: trees and queries, kept in the definitions of their archives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from deltalake import DeltaTable
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.observe import observe
+from tidewheel.indexing.definition import Definition
+from tidewheel.local.standing.columns import (
+    ANSWER_COLUMNS,
+    ANSWER_KEY,
+    PARTIAL_COLUMNS,
+    PARTIAL_KEY,
+    answer_columns,
+    delta_columns,
+    partial_columns,
+)
+from tidewheel.local.standing.derived import create_derived, definition_of, redefine
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.tree import Assignment, Tree, assigned
+from tidewheel.storage.location import Location
+
+
+def derived_location(location: Location, kind: str) -> Location:
+    """Where the partials or answers of an archive lie: beside it."""
+    return Location(f"{location.uri}.{kind}")
+
+
+def derived_job(job: ArchiveJob, kind: str) -> ArchiveJob:
+    """The partials or answers of an archive, as operations take them."""
+    return replace(job, location=derived_location(job.location, kind), file=None)
+
+
+def is_there(job: ArchiveJob) -> bool:
+    return DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options)
+
+
+def stored_trees(job: ArchiveJob) -> tuple[Tree, ...]:
+    if not is_there(job):
+        return ()
+    told = json.loads(job.snapshot().definition.derived)
+    return tuple(Tree.from_json(one) for one in told["trees"])
+
+
+def derive(job: ArchiveJob, queries: Sequence[Query]) -> Assignment:
+    """The archive is observed, both derived archives are there, and say what they are derived by."""
+    source = job.snapshot().definition
+    partials, answers = derived_job(job, "partials"), derived_job(job, "answers")
+    assignment = assigned(queries, source.max_lifetime_us, stored_trees(partials))
+    horizon = _horizon(source, assignment)
+    observe(job, horizon)
+    trees = {"of": job.location.uri, "trees": [tree.to_json() for tree in assignment.trees]}
+    _define(
+        partials, definition_of(source, "partials", PARTIAL_KEY, _told(trees)), horizon, _partial_schema(assignment)
+    )
+    asked = {"of": job.location.uri, "queries": [query.to_json() for query in queries]}
+    _define(answers, definition_of(source, "answers", ANSWER_KEY, _told(asked)), horizon, _answer_schema(queries))
+    return assignment
+
+
+def _told(by: Mapping[str, object]) -> str:
+    return json.dumps(by, sort_keys=True)
+
+
+def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Iterable[tuple[str, str]]) -> None:
+    fields = delta_columns(columns)
+    if is_there(job):
+        redefine(job, wanted.derived, fields, horizon)
+    else:
+        create_derived(job, fields, wanted, horizon)
+
+
+def _horizon(source: Definition, assignment: Assignment) -> int:
+    """How many slots back batches are compared, in whole slots."""
+    longest = max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0)
+    return -(-longest // source.axis.interval_us) + 2
+
+
+def _partial_schema(assignment: Assignment) -> list[tuple[str, str]]:
+    columns = list(PARTIAL_COLUMNS.items())
+    for tree in assignment.trees:
+        columns += partial_columns(tree).values()
+    return columns
+
+
+def _answer_schema(queries: Sequence[Query]) -> list[tuple[str, str]]:
+    columns = list(ANSWER_COLUMNS.items())
+    for query in queries:
+        columns += answer_columns(query).values()
+    return columns

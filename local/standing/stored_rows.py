@@ -1,0 +1,77 @@
+"""Partial rows and answers as their archives store them, and back: typed columns, slots, lives, digests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.slots import TimeAxis
+from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.columns import answer_columns, partial_columns
+from tidewheel.local.standing.derived import PART
+from tidewheel.queries.standing.query import Counts, Query
+from tidewheel.queries.standing.staleness import DueAnswers
+from tidewheel.queries.standing.tree import Tree
+from tidewheel.storage.snapshot import Snapshot
+
+DIGEST_BYTES = 8
+
+
+def digests(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> dict[int, int]:
+    """By fragment, a digest of its partial rows, whatever their order."""
+    connection.register("tw_digested", table)
+    query = "SELECT fragment, md5(string_agg(to_json(tw_digested), chr(10) ORDER BY to_json(tw_digested)::VARCHAR))"
+    rows = connection.execute(f"{query} FROM tw_digested GROUP BY fragment").fetchall()
+    return {
+        number: int.from_bytes(blake2b(f"{number} {text}".encode(), digest_size=DIGEST_BYTES).digest(), "big")
+        for number, text in rows
+    }
+
+
+def stored_partials(table: pa.Table, tree: Tree, slot: int, axis: TimeAxis) -> pa.Table:
+    """Partial rows as they are stored: typed columns, the slot, and how long each row lives."""
+    names = {name: stored for name, (stored, _) in partial_columns(tree).items()}
+    rows = table.rename_columns([names.get(name, name) for name in table.column_names])
+    if tree.counts is Counts.LIVE:
+        ends = [axis.end_us(one) for one in rows.column("expiration").to_pylist()]
+    else:
+        ends = [tree.slices.end_of(number) for number in rows.column("fragment").to_pylist()]
+    lives = tree.horizon_us if tree.counts is Counts.ARRIVED else tree.revise_us
+    return _with_slot(rows, tree.name, [slot] * rows.num_rows, [end + lives for end in ends])
+
+
+def stored_answers(table: pa.Table, query: Query, due: Sequence[DueAnswers], source_version: int) -> pa.Table:
+    """Answers as they are stored."""
+    names = {name: stored for name, (stored, _) in answer_columns(query).items()}
+    slots = {report.at_us: one for one in due for report in one.reports}
+    ends = table.column("window_end").to_pylist()
+    rows = table.rename_columns([names.get(name, name) for name in table.column_names])
+    for name in ("window_start", "window_end"):
+        moments = table.column(name).cast(pa.timestamp("us", "UTC"))
+        rows = rows.set_column(rows.schema.get_field_index(name), name, moments)
+    count = rows.num_rows
+    rows = rows.append_column("revision", pa.array([slots[at].revision for at in ends], pa.int32()))
+    rows = rows.append_column("source_version", pa.array([source_version] * count, pa.int64()))
+    return _with_slot(rows, query.part, [slots[at].slot for at in ends], [at + query.terms.keep_us for at in ends])
+
+
+def _with_slot(rows: pa.Table, part: str, slots: Sequence[int], until_us: Sequence[int]) -> pa.Table:
+    rows = rows.append_column(PART, pa.array([part] * rows.num_rows, pa.string()))
+    rows = rows.append_column("ins_slot", pa.array(slots, pa.int64()))
+    return rows.append_column("valid_until", pa.array(until_us, pa.timestamp("us", "UTC")))
+
+
+def loaded_partials(job: ArchiveJob, snapshot: Snapshot, tree: Tree) -> pa.Table:
+    """A tree's partial rows under the names that folds give them."""
+    columns = {"fragment": "fragment", "signature": "signature", "expiration": "expiration"}
+    columns |= {name: stored for name, (stored, _) in partial_columns(tree).items()}
+    condition = pc.field(PART) == tree.name
+    if snapshot.watermark is not None:
+        condition &= pc.field("exp_slot") > snapshot.watermark
+    rows = rows_of(job.location, snapshot.files, file_schema(snapshot))
+    return rows.to_table(columns={name: pc.field(stored) for name, stored in columns.items()}, filter=condition)
