@@ -55,7 +55,8 @@ def maintenance_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG
         vacuum = Vacuum(task_id="vacuum", archive_file=path)
         audit = Audit(task_id="audit", archive_file=path, retries=0)
         watch = Watch(task_id="watch", archive_file=path, retries=0, trigger_rule=TriggerRule.ALL_DONE)
-        operation >> expire >> vacuum >> audit >> watch
+        # Airflow judges a run by the tasks that end it: a failed audit before a good watch would be a good run.
+        operation >> expire >> vacuum >> [audit, watch]
         operation >> [
             Migrate(task_id=MIGRATE, archive_file=path, **pool),
             Forget(task_id=FORGET, archive_file=path, **pool),
