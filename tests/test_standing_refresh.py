@@ -9,19 +9,21 @@ from typing import Any
 import pytest
 
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tidewheel.commits.forget import forget
 from tidewheel.commits.undo import undo
+from tidewheel.commits.vacuum import vacuum
 from tidewheel.local.standing.refresh import Refreshed, refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.selects import read_query, settled
 
 COLUMNS = {"k": "VARCHAR", "r": "BIGINT", "v": "BIGINT", "x": "DOUBLE", "t": "TIMESTAMP WITH TIME ZONE"}
 
 
 def query_of(name: str, body: str) -> Query:
     (text,) = parse_query_file(f'[query]\nname = "{name}"\nof = "m"\n{body}', "q.toml")
-    query, faults = read_query(SelectParser(COLUMNS), text)
+    query, faults = read_query(SelectParser(COLUMNS), settled(text, MINUTE_US))
     assert query is not None, faults
     return query
 
@@ -58,6 +60,19 @@ def answers(archive: LocalArchive, query: Query) -> dict[tuple[Any, ...], dict[s
             assert key not in found, "each answer once"
             found[key] = values
     return found
+
+
+def audit_is_clean(archive: LocalArchive) -> bool:
+    from tidewheel.jobs.audit import audit
+    from tidewheel.local.standing.derivation import derived_job
+
+    return all(audit(derived_job(archive.job, kind), deep=False).clean for kind in ("partials", "answers"))
+
+
+def vacuum_everything(archive: LocalArchive) -> None:
+    """Everything that is not in the newest version goes."""
+    archive.now_us += 10 * archive.grace_us + 10**12
+    vacuum(archive.job)
 
 
 def test_a_first_refresh_answers_every_slide(tmp_path: Path) -> None:
@@ -127,6 +142,45 @@ def test_a_changed_query_starts_anew(tmp_path: Path) -> None:
     done = refresh(archive.job, [changed])
     assert {one.part for one in done.due} == {changed.part}
     assert [one["total"] for _, one in sorted(answers(archive, changed).items())] == [1, 1]
+
+
+def test_a_forgotten_key_leaves_answers_of_any_age(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path, span=30).create()
+    old = query_of("old", 'select = "sum(v) as s"\ngroup_by = ["k"]\nwindow = "1m"\nrevise = "2m"\nkeep = "1h"')
+    for slot in range(8):
+        archive.update({slot: [event(slot, 1, "a", lives=20), event(slot, 2, "gone", lives=20)]})
+        refresh(archive.job, [old, TOTAL])
+    assert (1, "gone") in answers(archive, old)
+    forget(archive.job, keys=[("gone",)])
+    done = refresh(archive.job, [old, TOTAL])
+    assert {one.why for one in done.stale} == {"forgotten"}
+    assert {key for _, key in answers(archive, old)} == {"a"}
+    assert len(answers(archive, old)) == 8
+    assert answers(archive, TOTAL)[8,]["total"] == 3
+    assert answers(archive, TOTAL)[2,]["total"] == 6, "older than revise: given, and kept"
+    assert refresh(archive.job, [old, TOTAL]) == Refreshed((), ())
+    assert audit_is_clean(archive)
+
+
+@pytest.mark.parametrize(("erasure", "complete", "total"), [("delete", 1 / 3, 1), ("keep", 1.0, 5)])
+def test_where_rows_are_gone_the_query_says_what_a_forget_does(
+    erasure: str, complete: float, total: int, tmp_path: Path
+) -> None:
+    archive = LocalArchive(tmp_path, grace_us=1).create()
+    body = f'select = "sum(v) as total"\nwindow = "3m"\nrevise = "9m"\nkeep = "1h"\nerasure = "{erasure}"'
+    query = query_of("total", body)
+    archive.update({0: [event(0, 2, "gone", lives=2)]})
+    archive.update({1: [event(1, 2, "gone", lives=1), event(1, 0, "a", lives=9)]})
+    refresh(archive.job, [query])
+    archive.update({2: [event(2, 1, "a", lives=9)]})
+    refresh(archive.job, [query])
+    assert answers(archive, query)[3,]["total"] == 5
+    vacuum_everything(archive)
+    forget(archive.job, keys=[("gone",)])
+    refresh(archive.job, [query])
+    found = answers(archive, query)[3,]
+    assert found["total"] == total
+    assert found["complete"] == pytest.approx(complete)
 
 
 @pytest.mark.parametrize("seed", range(3))
