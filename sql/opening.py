@@ -7,6 +7,7 @@ what a record's life says at that moment does not depend on when the others were
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tidewheel.indexing.as_of import answers_for, version_as_of, watermark_end_us
 from tidewheel.indexing.definition import Clock
@@ -15,10 +16,12 @@ from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.slots import iso
 from tidewheel.sql.pinned_version import PinnedVersion
 from tidewheel.sql.session import Session
-from tidewheel.storage.holds import HeldVersion, Holding, take_hold
 from tidewheel.storage.ledger_store import all_receipts, checked, ledger_of
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
+
+if TYPE_CHECKING:
+    from tidewheel.storage.holds import HeldVersion
 
 HOLD_TRIES = 3
 
@@ -40,6 +43,8 @@ def open_session(
     snapshots = {name: snapshot_as_of(one, as_of_us) for name, one in newest.items()}
     if not hold_us:
         return Session({name: PinnedVersion(one) for name, one in snapshots.items()}, as_of_us)
+    from tidewheel.storage.holds import Holding
+
     held: dict[str, tuple[Snapshot, HeldVersion]] = {}
     try:
         for name, snapshot in snapshots.items():
@@ -54,6 +59,8 @@ def open_session(
 
 def _held(snapshot: Snapshot, as_of_us: int, hold_us: int, now_us: Callable[[], int]) -> tuple[Snapshot, HeldVersion]:
     """The version with a hold on it, or a newer one if a vacuum was quicker."""
+    from tidewheel.storage.holds import take_hold
+
     for _ in range(HOLD_TRIES):
         if held := take_hold(snapshot, hold_us, now_us()):
             return snapshot, held

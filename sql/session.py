@@ -33,10 +33,10 @@ from tidewheel.sql.relations import LIVE_EXTRA
 from tidewheel.sql.results import Result
 from tidewheel.sql.session_views import ALONE, create_probe_macros, create_view
 from tidewheel.sql.templates import render
-from tidewheel.storage.holds import Holding
 
 if TYPE_CHECKING:
     from tidewheel.sql.explanations import Explanation
+    from tidewheel.storage.holds import Holding
 
 _NAME_REMEDY = "use letters, digits and underscores; on the command line, say where it lies: --archive NAME=PLACE"
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")

@@ -7,12 +7,13 @@ is a terminal, so that logs and pipes hold nothing but what stays true.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -44,12 +45,22 @@ class Output:
             return
         for view in views:
             shown = view()
-            # Plain text goes out line by line as it is, so that it can be copied.
-            self.terminal.print(shown, soft_wrap=isinstance(shown, str))
+            if isinstance(shown, str):
+                click.echo(shown)  # line by line as it is, so that it can be copied
+            else:
+                self.terminal.print(shown)
 
     def notice(self, text: str) -> None:
         """Something to know that is not the answer."""
-        self.side.print(text, style="dim")
+        if _is_bare(sys.stderr):
+            click.echo(text, err=True)
+        else:
+            self.side.print(text, style="dim")
+
+    @property
+    def bare(self) -> bool:
+        """Whether the answer goes into a file or a pipe: no colours, no width, and no need to load what draws them."""
+        return _is_bare(sys.stdout)
 
     def warn(self, text: str) -> None:
         """Something that is probably not what was wanted."""
@@ -139,6 +150,10 @@ class Output:
         if remedy:
             text.append("\n  what to do: ", "bold").append(remedy)
         self.side.print(text)
+
+
+def _is_bare(stream: TextIO) -> bool:
+    return not stream.isatty() and not os.environ.get("FORCE_COLOR")
 
 
 def _console(*, stderr: bool) -> Console:

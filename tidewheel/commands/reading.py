@@ -236,7 +236,7 @@ def _write(output: Output, result: Result, form: str, path: Path | None, limit: 
     elif output.as_json:
         output.show(rows_document(result))
     else:
-        table, rows, more = rows_view(result, ROWS_SHOWN if limit is None else limit)
+        table, rows, more = rows_view(result, ROWS_SHOWN if limit is None else limit, bare=output.bare)
         output.show({}, lambda: table)
         output.notice(f"{counted(rows, 'row')}{' of more' if more else ''}, {exact_for}")
         if more:

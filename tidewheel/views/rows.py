@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import printable
 from tidewheel.indexing.slots import iso
+from tidewheel.views.plain_rows import plain_rows
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,19 +43,28 @@ def rows_document(result: Result) -> dict[str, Any]:
     return {**at, "as_of": iso(result.as_of_us), "rows": rows}
 
 
-def rows_view(result: Result, shown_max: int = ROWS_SHOWN) -> tuple[RenderableType, int, bool]:
-    """The first rows as a table, how many they are, and whether more would follow."""
+def rows_view(result: Result, shown_max: int = ROWS_SHOWN, *, bare: bool = False) -> tuple[RenderableType, int, bool]:
+    """The first rows as a table, as text if it is `bare`; how many they are, and whether more would follow."""
+    rows = result.limited(shown_max + 1).rows()
+    shown = rows[:shown_max]
+    left = [i for i in range(len(result.columns)) if not all(_is_number(row[i]) for row in shown)]
+    texts = [[_text(value) for value in row] for row in shown]
+    if bare:
+        table: RenderableType = plain_rows([printable(name) for name in result.columns], texts, left)
+    else:
+        table = _drawn(result.columns, texts, left)
+    return table, len(shown), len(rows) > shown_max
+
+
+def _drawn(headers: Sequence[str], texts: Sequence[Sequence[str]], left: Sequence[int]) -> RenderableType:
     from rich.text import Text
 
     from tidewheel.views.tables import plain_table
 
-    rows = result.limited(shown_max + 1).rows()
-    shown = rows[:shown_max]
-    left = [i for i in range(len(result.columns)) if not all(_is_number(row[i]) for row in shown)]
-    table = plain_table(*result.columns, left=left)
-    for row in shown:
-        table.add_row(*(Text(_text(value)) for value in row))
-    return table, len(shown), len(rows) > shown_max
+    table = plain_table(*headers, left=left)
+    for row in texts:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def _text(value: Any) -> str:
