@@ -17,10 +17,16 @@ from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
     from tidewheel.commits.operation import Hand
+    from tidewheel.indexing.plan import Plan
+    from tidewheel.indexing.state import TableState
 
 
 def _silent(step: str) -> None:
     """Progress that nobody watches."""
+
+
+def _unwatched(state: TableState, plan: Plan) -> None:
+    """A plan that nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class ArchiveJob:
     clock: Callable[[], int] = now_us
     progress: Callable[[str], None] = field(default=_silent)
     given_hand: Hand | None = None
+    # Told of each plan that is about to be carried out; of another one, if somebody else was first.
+    planned: Callable[[TableState, Plan], None] = field(default=_unwatched)
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The archive's table, checked against its file."""

@@ -89,6 +89,7 @@ class _Attempt:
                 self._discard()
                 return Outcome(plan, tries=tries)
             reach("planned")
+            self.job.planned(one.state, plan)
             outcome = None if self._stated(one) else self._carry_through(one, plan, tries)
             if outcome is not None:
                 return outcome

@@ -26,8 +26,6 @@ NAMES = (
     "vacuum_data_done",
     "vacuum_log_done",
     "vacuum_quarantine_done",
-    "partials_committed",
-    "answers_committed",
 )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tidewheel.archive import Archive
     from tidewheel.indexing.plan import Plan
+    from tidewheel.indexing.state import TableState
 
 # After an unknown outcome: how long to wait before each look into the log.
 LOOKS_S = (1, 5, 15, 30)
@@ -55,11 +56,13 @@ class UpdateArchive(ArchiveOperator):
         confirmed: Any = {name: bool(context["params"].get(name)) for name in CONFIRMATIONS}
         # The schedule says how many slots a run holds.
         confirmed["allow_many"] = True
-        try:
-            plan = archive.update(*bounds, dry_run=True, **confirmed).plan
+
+        def planned(state: TableState, plan: Plan) -> None:
             say(self.log, plan_view(plan, axis))
-            use_quick_compiler(os.environ, _rows_expected(archive, plan))
-            outcome = archive.update(*bounds, **confirmed)
+            use_quick_compiler(os.environ, _rows_expected(state, plan))
+
+        try:
+            outcome = archive.update(*bounds, on_plan=planned, **confirmed)
         except Refused as error:
             raise _with_command(error, context) from error
         except OutcomeUnknown as error:
@@ -131,12 +134,9 @@ def find_attempt(archive: Archive, attempt: str) -> tuple[int, Receipt] | None:
     return None
 
 
-def _rows_expected(archive: Archive, plan: Plan) -> int:
+def _rows_expected(state: TableState, plan: Plan) -> int:
     """What the update will read: the files to rewrite, and batches like the largest that is still known."""
-    from tidewheel.storage.ledger_store import ledger_of
-
-    records = ledger_of(archive.snapshot()).records.values()
-    batch = max((record.rows_in for record in records), default=0)
+    batch = max((record.rows_in for record in state.ledger.records.values()), default=0)
     return sum(change.file.rows for change in plan.rewritten) + len(plan.slots) * batch
 
 

@@ -19,6 +19,7 @@ from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput, Superseded
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.oracle import Record
+from tidewheel.indexing.plan import Plan
 from tidewheel.jobs.update import update
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -132,10 +133,14 @@ def waiting(tmp_path: Path) -> SmallArchive:
 
 def test_an_attempt_whose_files_were_vacuumed_by_a_clock_ahead_writes_them_again(waiting: SmallArchive) -> None:
     """The archive's clock is months ahead of the store's, so that vacuum takes files of seconds ago."""
-    outcome = update(overtaken(waiting, lambda: vacuum(waiting.job)), [1])
+    seen: list[Plan] = []
+    job = replace(overtaken(waiting, lambda: vacuum(waiting.job)), planned=lambda state, plan: seen.append(plan))
+    outcome = update(job, [1])
     waiting.oracle.update({1: READY})
     waiting.check()
     assert outcome.tries == 2
+    assert len(seen) == 2
+    assert seen[-1] is outcome.plan, "whoever watches is told of the plan that is carried out"
 
 
 def test_an_attempt_whose_files_somebody_deleted_is_not_committed(waiting: SmallArchive) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -26,10 +28,12 @@ from tidewheel.commits.expire import expire
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
 from tidewheel.hands import VARIABLE
+from tidewheel.indexing import file_sizes, hands
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.hands import LOCAL_BYTES_MAX, STORE_BYTES_MAX, HandKind, choose_hand
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.hand import SparkHand
+from tidewheel.local import keys
 from tidewheel.local.hand import BeyondThisHand, LocalHand
 from tidewheel.resolve import Target
 from tidewheel.storage.ledger_store import state_of
@@ -182,6 +186,11 @@ def test_a_page_that_changed_is_not_carried_over(built: SmallArchive, tmp_path: 
         migrate(archive.job, generation_of(g=1, e=1, span=SPAN), relocate=True)
     assert archive.snapshot().version == before.version
     assert not list(Path(archive.job.location.uri).glob(f"run-*/layout={before.definition.current.number + 1}"))
+
+
+@pytest.mark.parametrize("module", [file_sizes, hands, keys])
+def test_examples(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
 
 
 def test_size_and_place_decide() -> None:

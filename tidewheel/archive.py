@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from tidewheel.indexing.changes import Change
     from tidewheel.indexing.forecast import Forecast
     from tidewheel.indexing.guards import Confirmations
+    from tidewheel.indexing.plan import Plan
     from tidewheel.indexing.receipts import Receipt
+    from tidewheel.indexing.state import TableState
     from tidewheel.indexing.status import Status
     from tidewheel.jobs.audit import AuditReport
     from tidewheel.sql.explanations import Explanation
@@ -144,13 +146,15 @@ class Archive:
         allow_jump: bool = False,
         allow_shrink: bool = False,
         allow_many: bool = False,
+        on_plan: Callable[[TableState, Plan], None] | None = None,
     ) -> Outcome:
         """Bring in the batch of the slot that starts at `start`, or of all slots of [start, end), in one commit.
 
         A slot that comes again is replaced. `archive.update("2026-11-18T10:00Z").receipt`
+        `on_plan` is told of the plan before it is carried out, and of the next one if somebody else was first.
         """
         confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many)
-        return self._update(self.slots(start, end), confirmed, dry_run)
+        return self._update(self.slots(start, end), confirmed, dry_run, on_plan)
 
     def backfill(
         self,
@@ -374,10 +378,17 @@ class Archive:
 
         return now_us()
 
-    def _update(self, slots: Sequence[int], confirmed: Confirmations, dry_run: bool) -> Outcome:
+    def _update(
+        self,
+        slots: Sequence[int],
+        confirmed: Confirmations,
+        dry_run: bool,
+        on_plan: Callable[[TableState, Plan], None] | None = None,
+    ) -> Outcome:
         from tidewheel.jobs.update import update
 
-        return update(self.job, slots, confirmed=confirmed, dry_run=dry_run)
+        job = replace(self.job, planned=on_plan) if on_plan else self.job
+        return update(job, slots, confirmed=confirmed, dry_run=dry_run)
 
     def _last_complete_slot(self) -> int:
         """By the wall clock; an archive of historic data has no present to go by."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -64,7 +64,7 @@ def update(
     start: str | None,
     end: str | None,
     dry_run: bool,
-    **confirmed: bool,
+    **confirmed: Any,
 ) -> None:
     """Bring the batch of a slot, or of a range of slots, into the archive in one commit.
 
