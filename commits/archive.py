@@ -17,6 +17,7 @@ from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
     from tidewheel.commits.operation import Hand
+    from tidewheel.commits.side_tables import SideTable
     from tidewheel.indexing.plan import Plan
     from tidewheel.indexing.state import TableState
 
@@ -43,6 +44,7 @@ class ArchiveJob:
     given_hand: Hand | None = None
     # Told of each plan that is about to be carried out; of another one, if somebody else was first.
     planned: Callable[[TableState, Plan], None] = field(default=_unwatched)
+    side_tables: tuple[SideTable, ...] = ()  # beside the quarantine, which every archive has
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The archive's table, checked against its file."""

@@ -14,18 +14,18 @@ NAMES = (
     "planned",
     "files_written",
     "migration_half_done",
-    "quarantine_written",
+    "side_tables_written",
     "ready_to_commit",
     "committed",
     "ledger_folded",
     "checkpoint_written",
-    "quarantine_swept",
+    "side_tables_swept",
     "vacuum_begun",
     "vacuum_listed",
     "vacuum_half_done",
     "vacuum_data_done",
     "vacuum_log_done",
-    "vacuum_quarantine_done",
+    "vacuum_side_tables_done",
 )
 
 

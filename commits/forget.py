@@ -5,7 +5,7 @@
    replay and backfill up to that bound is filtered by them, until nothing they cover could still be alive.
 3. For keys the tombstones are the keys' digests. For a predicate they are the digests of the whole records it
    matched: a predicate's own text would be a value, and its keys would forget records that it does not match.
-4. The quarantine is swept by the same match, after the commit; a rerun sweeps again.
+4. The side tables (the quarantine) are swept by the same match, after the commit; a rerun sweeps again.
 
 The search comes before the plan and looks into each file once: on the next try only what is new is searched.
 """
@@ -52,7 +52,7 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = 
     outcome = attempt(replace(job, file=None), operation, dry_run=dry_run)
     if not dry_run:
         quarantined = job.hand.sweep(job, selection, dry_run=False)
-        reach("quarantine_swept")
+        reach("side_tables_swept")
     forgotten = Forgotten(
         outcome.plan, outcome.receipt, outcome.version, outcome.tries, quarantined, rows_found=operation.rows_found
     )

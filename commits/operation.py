@@ -86,4 +86,4 @@ class Hand(Protocol):
         """What tombstones say of these keys; values that are not of their column's type are refused."""
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
-        """Remove the selected records from the quarantine; how many there were."""
+        """Remove the selected records from the side tables; how many there are."""

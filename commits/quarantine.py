@@ -1,56 +1,162 @@
-"""The quarantine's side table: what lies there, and whose records count."""
+"""Quarantine: records that break a rule are kept beside the archive, as JSON, with the rule they broke.
+
+What could not be parsed is kept with its text. The records are few, or somebody looks at them soon: they go through
+this process one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+import pyarrow.parquet as pq
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.errors import Damaged, TidewheelError
-from tidewheel.indexing.printable import one_line
+from tidewheel.commits.side_tables import SideTable
+from tidewheel.commits.written import Written
+from tidewheel.indexing.batches import batches_at
+from tidewheel.indexing.definition import STORED_COLUMNS, Verdict
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.fates import MALFORMED, QUARANTINED, RULES, TEXT_COLUMN, UNPARSED
+from tidewheel.indexing.slots import moment
+from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location
-from tidewheel.storage.machine import machine_fault
+from tidewheel.storage.python_values import python_values
 
-FOLDER = "quarantine"
-
-
-def discard_quarantined(job: ArchiveJob, attempt: str) -> None:
-    """Take back what earlier tries of an attempt stored: its records count by its name, once. Cost: the side table."""
-    table = open_quarantine(job.location)
-    if table is not None:
-        table.delete(f"attempt = '{attempt}'")
-
-
-def open_quarantine(location: Location) -> DeltaTable | None:
-    """The side table, if anything was ever quarantined."""
-    side = location.side_location(FOLDER)
-    try:
-        return DeltaTable(side.delta_uri, storage_options=side.storage_options)
-    except TableNotFoundError as error:
-        if not any(info.path.endswith(".parquet") for info in side.files_below("")):
-            return None
-        raise _unreadable(location, error) from error
-    except (DeltaError, OSError) as error:
-        raise _unreadable(location, error) from error
+_SCHEMA = pa.schema(
+    [
+        pa.field("slot", pa.int64()),
+        pa.field("attempt", pa.string()),
+        pa.field("rule", pa.string()),
+        pa.field("quarantined_at", pa.timestamp("us", "UTC")),
+        pa.field("record", pa.string()),
+        pa.field("text", pa.string()),
+    ]
+)
+EXAMPLES_SHOWN = 3
 
 
-def _unreadable(location: Location, error: Exception) -> TidewheelError:
-    side = location.side_location(FOLDER)
-    return machine_fault(str(error), f"while reading the quarantine at {side.uri}") or Damaged(
-        f"the quarantine at {side.uri} cannot be read: {one_line(str(error))}",
-        f"move {side.uri} away, then bring the slots that had records in it again: tidewheel backfill",
+@dataclass(frozen=True)
+class Quarantined:
+    """A record that broke a rule: its values as far as they could be parsed, else with the text that it came as."""
+
+    slot: int
+    rule: str
+    record: Mapping[str, Any]
+    text: str | None
+    at: datetime
+    attempt: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.__dict__, "at": self.at.isoformat()}
+
+
+def quarantined(job: ArchiveJob, slots: Sequence[int] | None = None) -> list[Quarantined]:
+    """The quarantined records of the batches that count, by slot and rule. Cost: all receipts, the side table."""
+    snapshot = job.snapshot()
+    batches = batches_at(dict(all_receipts(snapshot)), snapshot.version)
+    wanted = {(slot, attempt) for slot, attempt in batches.items() if slots is None or slot in slots}
+    rows = QUARANTINE.read(job.location, wanted)
+    found = [
+        Quarantined(
+            slot=row["slot"],
+            rule=row["rule"],
+            record=json.loads(row["record"]),
+            text=row.get("text"),
+            at=row["quarantined_at"],
+            attempt=row["attempt"],
+        )
+        for row in (rows.to_pylist() if rows is not None else ())
+    ]
+    return sorted(found, key=lambda one: (one.slot, one.rule, one.at))
+
+
+def _rows(job: ArchiveJob, written: Written, attempt: str) -> pa.Table:
+    """An attempt's quarantined records as rows; refused where the policy says so."""
+    records = _records(job, written)
+    policy = job.require_file().policy
+    rejected = [one for one in records if getattr(policy, RULES[one["exp_slot"]]) is Verdict.REJECT]
+    if rejected:
+        raise InvalidInput(_rejection(job, rejected), "correct the source, or set the rule to quarantine in [policy]")
+    now = moment(job.clock())
+    return pa.Table.from_pylist(
+        [
+            {
+                "slot": one["ins_slot"],
+                "attempt": attempt,
+                "rule": RULES[one["exp_slot"]],
+                "quarantined_at": now,
+                "record": json.dumps(_values(one), default=_plain, ensure_ascii=False),
+                "text": one.get(TEXT_COLUMN),
+            }
+            for one in records
+        ],
+        schema=_SCHEMA,
     )
 
 
-def quarantined_rows(location: Location, attempts: Iterable[tuple[int, str]]) -> list[dict[str, Any]]:
-    """The quarantined records that count: those of the given (slot, attempt) pairs, which committed receipts name."""
-    table = open_quarantine(location)
-    if table is None:
-        return []
-    counted = set(attempts)
-    rows = pa.table(table.to_pyarrow_table()).to_pylist()
-    return [row for row in rows if (row["slot"], row["attempt"]) in counted]
+QUARANTINE = SideTable(
+    name="quarantine",
+    places=(QUARANTINED, UNPARSED),
+    fates=frozenset(),
+    came="quarantined_at",
+    record="record",
+    rows=_rows,
+    counted=lambda slot: slot.quarantined,
+    kept_us=lambda retention: retention.quarantine_us,
+)
+
+
+def _records(job: ArchiveJob, written: Written) -> list[dict[str, Any]]:
+    """The records that an attempt quarantines, with the text of what could not be parsed, in full or not at all."""
+    records = _read(job.location, written.aside.get(QUARANTINED, ()))
+    if UNPARSED not in written.aside:
+        return records
+    unparsed = [{**one, "exp_slot": MALFORMED} for one in _read(job.location, written.aside[UNPARSED])]
+    records = [one for one in records if one["exp_slot"] != MALFORMED] + unparsed
+    counted = Counter((one["ins_slot"], one["exp_slot"]) for one in records)
+    if counted != written.rules:
+        raise InvalidInput(
+            f"the source of archive {job.require_file().name} changed while it was read. Nothing was changed",
+            "run the command again when the source is complete",
+        )
+    return records
+
+
+def _read(location: Location, paths: Sequence[str]) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = []
+    for path in paths:
+        with pq.ParquetFile(location.filesystem.open_input_file(location.child(path))) as parquet:
+            table = parquet.read()
+        values = zip(*map(python_values, table.columns), strict=True)
+        records += [dict(zip(table.column_names, row, strict=True)) for row in values]
+    return records
+
+
+def _values(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in (*STORED_COLUMNS, TEXT_COLUMN)}
+
+
+def _rejection(job: ArchiveJob, rejected: Sequence[Mapping[str, Any]]) -> str:
+    by_rule = Counter(RULES[one["exp_slot"]] for one in rejected)
+    counts = ", ".join(f"{records} by {rule}" for rule, records in sorted(by_rule.items()))
+    key = job.require_file().key
+    examples = [one.get(TEXT_COLUMN) or {name: one[name] for name in key} for one in rejected[:EXAMPLES_SHOWN]]
+    return (
+        f"the batch has records that its archive's policy rejects: {counts}; for example those with key or text "
+        f"{json.dumps(examples, default=_plain)}. Nothing was changed"
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Values that JSON has no word for."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)

@@ -9,7 +9,7 @@ In this order, so that whatever is interrupted leaves an archive that is whole:
    commit ever brought some of them, a fence is committed first (`commits/fence.py`); else vacuum commits nothing, but
    for what an archive of an earlier program lacks (`commits/statement.py`).
 4. Log entries and checkpoints older than the log's retention, never beyond what such a reader needs.
-5. Quarantined records of batches that no longer count, or that are past their own retention.
+5. Rows of side tables (the quarantine) of batches that no longer count, or that were kept long enough.
 6. Lease tickets of dead writers, holds that are over, and temporary files of writes that were cut off.
 
 Updates in flight lose nothing: their files are younger than grace, and what they take out stays for grace.
@@ -28,8 +28,8 @@ from tidewheel.commits.checkpoints import write_checkpoint
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.fence import fence
 from tidewheel.commits.statement import state_statistics
-from tidewheel.commits.vacuum_quarantine import sweep_quarantine
 from tidewheel.commits.vacuum_report import DATA, HOLD, LEASE, LOG_FILES, TEMPORARY, VacuumReport
+from tidewheel.commits.vacuum_side_tables import sweep_side_tables
 from tidewheel.commits.vacuum_steps import delete, delete_log
 from tidewheel.indexing.errors import Conflict
 from tidewheel.indexing.slots import MICROS_PER_SECOND
@@ -78,8 +78,8 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
     reach("vacuum_data_done")
     _sweep_log(job, snapshot, log, held, now_us, report)
     reach("vacuum_log_done")
-    sweep_quarantine(job, snapshot, oldest, now_us, report)
-    reach("vacuum_quarantine_done")
+    sweep_side_tables(job, snapshot, oldest, now_us, report)
+    reach("vacuum_side_tables_done")
     _sweep_beside(job, log, now_us, since_us, report)
     return report
 

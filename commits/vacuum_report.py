@@ -9,7 +9,8 @@ from typing import Any
 from tidewheel.indexing.slots import iso
 from tidewheel.indexing.vacuum import Hold, StoredFile
 
-DATA, LOG_FILES, QUARANTINE, LEASE, HOLD, TEMPORARY = "data", "log", "quarantine", "lease", "hold", "temporary"
+# Files of side tables are counted under the names of these.
+DATA, LOG_FILES, LEASE, HOLD, TEMPORARY = "data", "log", "lease", "hold", "temporary"
 
 
 @dataclass
@@ -23,10 +24,14 @@ class VacuumReport:
     awaiting_files: int = 0
     awaiting_bytes: int = 0
     folders: int = 0
-    quarantined_records: int = 0
+    side_rows: dict[str, int] = field(default_factory=dict)  # by side table
     holds: tuple[Hold, ...] = ()
     held_files: int = 0
     held_bytes: int = 0
+
+    @property
+    def quarantined_records(self) -> int:
+        return self.side_rows.get("quarantine", 0)
 
     def count(self, kind: str, files: Sequence[StoredFile]) -> None:
         self.files[kind] = self.files.get(kind, 0) + len(files)
@@ -37,4 +42,10 @@ class VacuumReport:
             {"holder": one.holder, "version": one.version, "until": iso(one.until_us), "renewed": iso(one.renewed_us)}
             for one in self.holds
         ]
-        return {**self.__dict__, "files": dict(self.files), "bytes": dict(self.bytes), "holds": holds}
+        return {
+            **self.__dict__,
+            "files": dict(self.files),
+            "bytes": dict(self.bytes),
+            "quarantined_records": self.quarantined_records,
+            "holds": holds,
+        }

@@ -14,7 +14,7 @@ from tidewheel.commits.commit import NewFile
 from tidewheel.commits.statistics import file_statistics
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.fates import FATES, QUARANTINED
+from tidewheel.indexing.fates import COUNTED, FATES, QUARANTINED
 from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.state import FileFact, SubIndex
 from tidewheel.storage.location import Location
@@ -31,8 +31,7 @@ class Written:
     cells: Mapping[SubIndex, Mapping[tuple[int, int], Cell]]
     fates: Mapping[tuple[int, int], int]  # (insertion slot, fate) -> records
     rules: Mapping[tuple[int, int], int]  # (insertion slot, number of the broken rule) -> records
-    quarantine_paths: tuple[str, ...]
-    unparsed_paths: tuple[str, ...] = ()  # of the quarantined records: those that could not be parsed, with their text
+    aside: Mapping[int, tuple[str, ...]]  # row of the layout FATES -> files of records with their values
 
     @property
     def rows(self) -> int:
@@ -49,7 +48,7 @@ class Written:
         return frozenset(stored).union(slot for slot, _ in (*self.fates, *self.rules))
 
 
-NOTHING_WRITTEN = Written((), {}, {}, {}, ())
+NOTHING_WRITTEN = Written((), {}, {}, {}, {})
 
 
 def read_back(location: Location, attempt: str, definition: Definition) -> Written:
@@ -58,7 +57,7 @@ def read_back(location: Location, attempt: str, definition: Definition) -> Writt
     cells: dict[SubIndex, dict[tuple[int, int], Cell]] = {}
     fates: dict[tuple[int, int], int] = {}
     rules: dict[tuple[int, int], int] = {}
-    quarantined: list[str] = []
+    aside: dict[int, tuple[str, ...]] = {}
     for info in sorted(location.files_below(attempt), key=lambda one: one.path):
         if not info.base_name.endswith(".parquet") or info.base_name.startswith("."):
             continue
@@ -72,14 +71,15 @@ def read_back(location: Location, attempt: str, definition: Definition) -> Writt
                 totals = rules if subindex[1] == QUARANTINED else fates
                 for at, cell in cells_here.items():
                     totals[at] = totals.get(at, 0) + cell.rows
-                quarantined += [location.relative(info.path)] if subindex[1] == QUARANTINED else []
+                if subindex[1] != COUNTED:
+                    aside[subindex[1]] = (*aside.get(subindex[1], ()), location.relative(info.path))
                 continue
             fact = _fact(location, info, subindex, cells_here)
             files.append(NewFile(fact, file_statistics(parquet, definition.key), _ms(info)))
         there = cells.setdefault(subindex, {})
         for at, cell in cells_here.items():
             there[at] = there[at].plus(cell) if at in there else cell
-    return Written(tuple(files), cells, fates, rules, tuple(quarantined))
+    return Written(tuple(files), cells, fates, rules, aside)
 
 
 def check_sizes(location: Location, files: Sequence[FileFact]) -> None:

@@ -35,7 +35,7 @@ from tidewheel.indexing.state import FileFact, TableState
 from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.audit_files import FileReading, read_contents
 from tidewheel.jobs.audit_others import rewrite_command, state_command, statement_findings
-from tidewheel.jobs.audit_quarantine import quarantine_findings
+from tidewheel.jobs.audit_side_tables import side_table_findings
 from tidewheel.storage.ledger_store import FOLDER as LEDGER_FOLDER
 from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
 from tidewheel.storage.log_files import list_log
@@ -85,7 +85,7 @@ def audit(job: ArchiveJob, *, deep: bool = True) -> AuditReport:
     findings += _foreign_files(job, snapshot)
     if receipts:
         findings += _log_entries(snapshot, receipts)
-        findings += quarantine_findings(job, snapshot, receipts)
+        findings += side_table_findings(job, snapshot, receipts)
     job.progress(f"counting {counted(len(files), 'file')}")
     readings = read_contents(snapshot)
     for reading in readings:

@@ -17,7 +17,7 @@ from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
-from tidewheel.indexing.fates import MALFORMED
+from tidewheel.indexing.fates import MALFORMED, UNPARSED
 from tidewheel.indexing.file_sizes import rows_per_file
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.plan import Plan
@@ -66,14 +66,16 @@ def carry_out(
             sources = [change.file for change in plan.rewritten]
             check_sizes(job.location, sources)
         columns = StructType([*columns_of(snapshot).fields, *new])
-        judge, lineage = Judge(file, snapshot.definition, columns, plan), batch.lineage
+        kept = {fate: side.places[0] for side in job.side_tables for fate in side.fates}
+        judge, lineage = Judge(file, snapshot.definition, columns, plan, kept), batch.lineage
         frames.append(judge.judged(frame, spark))
         lap("source")
     frames += kept_frames(spark, snapshot, plan, sources, new)
     job.progress("writing")
     written = write_work(job, snapshot, state, plan, folder, frames, sources)
     if judge is not None and any(rule == MALFORMED for _, rule in written.rules):
-        written = replace(written, unparsed_paths=_write_unparsed(job, judge.unparsed(frame, spark), folder))
+        unparsed = _write_unparsed(job, judge.unparsed(frame, spark), folder)
+        written = replace(written, aside={**written.aside, UNPARSED: unparsed})
     lap("write")
     check_conserved(state, plan, written)
     lap("check")

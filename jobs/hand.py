@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.operation import Hits, Lap, Try
+from tidewheel.commits.side_tables import SideTable
+from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.commits.work import Work
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import Generation
@@ -23,10 +27,10 @@ from tidewheel.jobs.carry_out import placed, read_files, write_work
 from tidewheel.jobs.expressions import keyed_digest, long, quoted
 from tidewheel.jobs.key_digests import key_digests
 from tidewheel.jobs.predicate import NOTHING_CHANGED, computing
-from tidewheel.jobs.quarantine import sweep_quarantine
-from tidewheel.jobs.schema import columns_of, full_schema_of
+from tidewheel.jobs.schema import full_schema_of
 from tidewheel.jobs.selection import matched
 from tidewheel.jobs.session import open_session
+from tidewheel.jobs.side_sweep import selected_rows
 from tidewheel.storage.snapshot import Snapshot
 
 # Whole records that one predicate may match: their digests ride in the commit.
@@ -63,15 +67,15 @@ class SparkHand:
         return frozenset(key_digests(open_session(), snapshot, keys))
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
-        """Remove the selected records from the quarantine; how many there were."""
+        """Remove the selected records from the side tables; how many there are."""
         snapshot = job.snapshot()
         state = NOTHING_CHANGED if dry_run else "What was stored is forgotten, what is quarantined is not"
 
-        def marked(frame: DataFrame) -> DataFrame:
-            return matched(frame, selection, open_session(), snapshot)
+        def selected(side: SideTable, rows: pa.Table) -> Iterable[int]:
+            return selected_rows(side, snapshot, selection, rows)
 
         with computing(selection.where, full_schema_of(snapshot), state):
-            return sweep_quarantine(job, columns_of(snapshot), marked, dry_run=dry_run)
+            return sum(side.sweep(job.location, partial(selected, side), dry_run=dry_run) for side in side_tables(job))
 
 
 def _kept(snapshot: Snapshot, plan: Plan, files: Sequence[FileFact], generation: Generation) -> DataFrame:

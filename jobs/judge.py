@@ -4,15 +4,15 @@ A record's fate, in this order: forgotten (a tombstone covers it), quarantined (
 (it expired before its own update), dead on arrival (it expired before the watermark), stored. The rules and their
 order are those of `indexing.fates.RULES`.
 
-Stored and quarantined records go on with their values. The others go on as empty rows that only say their slot and
-fate, so that one pass over the source writes and counts everything: a fate is `layout` = FATES with the code of
-the fate, or of the broken rule, in `exp_slot`. Only the text of what could not be parsed has no place there; where
-there is such a record, a second pass over the source fetches it.
+Stored and quarantined records go on with their values, and those that a side table wants. The others go on as empty
+rows that only say their slot and fate, so that one pass over the source writes and counts everything: a fate is
+`layout` = FATES with the code of the fate, or of the broken rule, in `exp_slot`. Only the text of what could not be
+parsed has no place there; where there is such a record, a second pass over the source fetches it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException
@@ -31,11 +31,11 @@ from tidewheel.indexing.fates import (
     QUARANTINED,
     RULES,
     SHORT_LIVED,
+    TEXT_COLUMN,
 )
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Tombstone
 from tidewheel.jobs.expressions import column_of, expiration_slot_of, keyed_digest, long, quoted, row_hash, row_of
-from tidewheel.jobs.source_reader import TEXT_COLUMN
 
 # The year 148,000: moments beyond (PostgreSQL's infinity is one) are judged as this one, so that no sum overflows.
 FAR_US = 1 << 62
@@ -51,6 +51,7 @@ class Judge:
     definition: Definition
     schema: StructType
     plan: Plan
+    kept: Mapping[int, int] = field(default_factory=dict)  # fate -> where its records go on with their values
     capped: Observation = field(default_factory=Observation)
 
     def judged(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
@@ -128,14 +129,17 @@ class Judge:
         layout = generation.layout
         gone, held = "__tw_fate <> 0", "__tw_rule is not null"
         aside = f"({gone} or {held})"
+        kept = f"__tw_fate in ({', '.join(map(str, self.kept))})" if self.kept else "false"
+        empty = f"({gone} and not {kept})"
+        places = " ".join(f"when __tw_fate = {fate} then {place}" for fate, place in self.kept.items())
         return frame.selectExpr(
-            *(f"if({gone}, null, {name}) as {name}" for name in self._user),
+            *(f"if({empty}, null, {name}) as {name}" for name in self._user),
             "ins_slot",
             f"cast(case when {gone} then __tw_fate when {held} then __tw_rule else exp_slot end as bigint) as exp_slot",
-            f"if({aside}, null, valid_until) as valid_until",
+            f"if({aside} and not {kept}, null, valid_until) as valid_until",
             f"if({aside}, null, {row_hash([f.name for f in self.schema.fields])}) as row_hash",
             f"if({aside}, {FATES}, {generation.number}) as layout",
-            f"case when {gone} then {COUNTED} when {held} then {QUARANTINED} else {row_of(layout)} end as g",
+            f"case {places} when {gone} then {COUNTED} when {held} then {QUARANTINED} else {row_of(layout)} end as g",
             f"if({aside}, 0, {column_of(layout)}) as e",
         )
 

@@ -19,11 +19,12 @@ from pyspark.sql.types import StructType, TimestampNTZType
 
 from tidewheel.indexing.definition import RESERVED_COLUMNS, ArchiveFile, Source, SourceKind
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
+from tidewheel.indexing.fates import TEXT_COLUMN
 from tidewheel.indexing.slots import iso, moment, ranges_of
 from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.jobs.expressions import long, quoted, slot_of
 from tidewheel.jobs.nanoseconds import nanos_in
-from tidewheel.jobs.source_reader import TEXT_COLUMN, TEXT_FORMATS, loaded, options_of, place_of
+from tidewheel.jobs.source_reader import TEXT_FORMATS, loaded, options_of, place_of
 from tidewheel.storage.machine import machine_fault
 
 MISSING_NAMED_MAX = 5

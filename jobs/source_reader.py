@@ -15,6 +15,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from tidewheel.indexing.definition import Source
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.fates import TEXT_COLUMN
 from tidewheel.jobs.jars import require
 from tidewheel.jobs.nanoseconds import moments_of
 from tidewheel.storage.location import Location
@@ -25,9 +26,8 @@ _ENVIRONMENT = re.compile(r"\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}")
 _DRIVERS = {"jdbc:postgresql:": ("postgresql", "org.postgresql.Driver")}
 # A table may be given as a whole query.
 _PLACE_MAX = 80
-# Formats of which Spark can say what it could not parse, the column in which it is told to, and its own choice.
+# Formats of which Spark can say what it could not parse, what reading adds, and the column that Spark would choose.
 TEXT_FORMATS = ("json", "csv")
-TEXT_COLUMN = "__tw_text"
 ADDED_BY_READING = ("ins_slot", TEXT_COLUMN)
 _SPARKS_OWN = "_corrupt_record"
 _TIME_TRAVEL = ("versionasof", "timestampasof")

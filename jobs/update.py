@@ -18,8 +18,8 @@ from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.commit import commit
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.operation import Operation, Try
-from tidewheel.commits.quarantine import discard_quarantined
 from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.side_tables_in_use import discard_aside, store_aside
 from tidewheel.commits.work import Work
 from tidewheel.indexing.errors import InvalidInput, Superseded
 from tidewheel.indexing.guards import NOTHING_CONFIRMED, Confirmations, guard_count, guard_shrink, guard_watermark
@@ -27,7 +27,6 @@ from tidewheel.indexing.ledger import slots_changed_since
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.jobs.carry_out import carry_out
-from tidewheel.jobs.quarantine import store_quarantined
 from tidewheel.jobs.schema import wider_schema
 from tidewheel.jobs.source import refuse_missing
 from tidewheel.storage.ledger_store import receipts_after
@@ -71,11 +70,10 @@ class _Update(Operation):
         refuse_missing(one.job.require_file(), self.batch, work.written.slots)
         reach("files_written")
         if one.snapshot.version != one.started_version:
-            discard_quarantined(one.job, one.attempt)
-        if work.written.rules:
-            store_quarantined(one.job, plan, work, one.attempt)
-            reach("quarantine_written")
-            lap("quarantine")
+            discard_aside(one.job, one.attempt)
+        if store_aside(one.job, work.written, one.attempt):
+            reach("side_tables_written")
+            lap("side tables")
         return work
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:

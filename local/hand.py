@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.operation import Hits, Lap, Try
-from tidewheel.commits.quarantine import open_quarantine
+from tidewheel.commits.side_tables_in_use import anything_aside
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import counted, read_back
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
@@ -75,10 +75,9 @@ class LocalHand:
         return frozenset(digest_of(names, list(row.values()), salt) for row in typed.to_pylist())
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
-        """Nothing, where nothing is quarantined; to read what is, takes Spark's types."""
-        table = open_quarantine(job.location)
-        if table is not None and table.to_pyarrow_dataset().count_rows():
-            raise BeyondThisHand("quarantined records are read with Spark")
+        """Nothing, where nothing was set aside; to read what is, takes Spark's types."""
+        if anything_aside(job):
+            raise BeyondThisHand("records that were set aside are read with Spark")
         return 0
 
     def _keys(self, snapshot: Snapshot, selection: Selection) -> pa.Table:

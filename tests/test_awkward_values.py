@@ -19,7 +19,7 @@ import pytest
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of
 from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import open_quarantine
+from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.slots import moment
 from tidewheel.jobs.audit import audit
@@ -208,7 +208,7 @@ def test_moments_that_no_calendar_can_say_are_judged_like_any_other(tmp_path: Pa
     pq.write_table(pa.Table.from_arrays(arrays, schema=table.schema), path)
     receipt = update(archive.job, [0], confirmed=EVERYTHING).receipt
     assert receipt is not None
-    quarantine = open_quarantine(archive.job.location)
+    quarantine = QUARANTINE.open(archive.job.location)
     assert quarantine is not None
     kept = [json.loads(row["record"]) for row in pa.table(quarantine.to_pyarrow_table()).to_pylist()]
     assert receipt.slots[0].rows_in == 8

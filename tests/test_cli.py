@@ -28,11 +28,11 @@ ROOT = Path(__file__).parent.parent
 ORDER = (
     *("init", "update", "backfill", "expire", "undo", "probe", "scan", "sql"),
     *("query new", "query check", "query test", "refresh", "query list", "query show", "query explain", "ask"),
-    *("status", "history", "changes", "audit", "advise", "forecast", "migrate", "forget", "vacuum"),
+    *("status", "history", "changes", "quarantine", "audit", "advise", "forecast", "migrate", "forget", "vacuum"),
 )
 LOOKING = (
     *("query check", "query test", "query list", "query show", "query explain", "ask"),
-    *("probe", "scan", "sql", "status", "history", "changes", "audit", "advise", "forecast"),
+    *("probe", "scan", "sql", "status", "history", "changes", "quarantine", "audit", "advise", "forecast"),
 )
 BY_NAME = LEAVES
 EXAMPLES = [example for name in ORDER for example in examples_of(BY_NAME[name])]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
+from tests.support.side_rows import quarantined_rows
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
-from tidewheel.commits.quarantine import quarantined_rows
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput, Superseded
 from tidewheel.indexing.layouts import Generation

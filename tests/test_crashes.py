@@ -23,18 +23,18 @@ from tidewheel.storage.snapshot import open_snapshot
 
 SPAN = 4
 OTHER = generation_of(g=3, e=1, strategy="rebuild", span=SPAN)
-AFTER_COMMIT = ("committed", "ledger_folded", "checkpoint_written", "quarantine_swept")
+AFTER_COMMIT = ("committed", "ledger_folded", "checkpoint_written", "side_tables_swept")
 PLACES = {
     "update": (
         "planned",
         "files_written",
-        "quarantine_written",
+        "side_tables_written",
         "ready_to_commit",
         "committed",
         "ledger_folded",
         "checkpoint_written",
     ),
-    "forget": ("planned", "files_written", "ready_to_commit", "committed", "quarantine_swept"),
+    "forget": ("planned", "files_written", "ready_to_commit", "committed", "side_tables_swept"),
     "run both": ("planned", "ready_to_commit", "committed"),
     "rebuild": ("planned", "migration_half_done", "ready_to_commit", "committed"),
     "undo": ("planned", "committed"),
@@ -44,7 +44,7 @@ PLACES = {
         "vacuum_half_done",
         "vacuum_data_done",
         "vacuum_log_done",
-        "vacuum_quarantine_done",
+        "vacuum_side_tables_done",
     ),
 }
 PAIRS = [(kind, place) for kind, places in PLACES.items() for place in places]

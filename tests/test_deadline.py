@@ -22,14 +22,14 @@ from tests.support.byte_search import bloom_answers, holders
 from tests.support.simulated_time import RETENTION, START_SLOT, TimedArchive
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.migrate import migrate
-from tidewheel.commits.quarantine import open_quarantine
+from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.indexing.oracle import Record
 from tidewheel.jobs.update import update
 
 SPAN = 4
 SECOND_US = 10**6
 STRATEGIES = ("rebuild", "no_rebuild", "expire_rebuild")
-DYING = ("planned", "files_written", "quarantine_written", "committed", "ledger_folded")
+DYING = ("planned", "files_written", "side_tables_written", "committed", "ledger_folded")
 NUMBER = 765_432_101_234_567_890
 
 
@@ -226,7 +226,7 @@ def check_end(hours: Hours) -> None:
     keys = [value for value in archive.due if isinstance(value, str)]
     assert not bloom_answers(archive.root, "key", keys)
     assert (hours.died > 0) == (hours.scenario == "crashes")
-    assert (open_quarantine(archive.job.location) is not None) == (hours.scenario in ("quarantine", "crashes"))
+    assert (QUARANTINE.open(archive.job.location) is not None) == (hours.scenario in ("quarantine", "crashes"))
     print(
         f"seed {hours.seed}: {len(archive.due)} values, sought {archive.searched} times, {hours.died} deaths, "
         f"found {archive.seen_before} times before their moment"

@@ -13,7 +13,7 @@ from tests.support.archives import SmallArchive, generation_of
 from tests.test_policies import write_raw
 from tidewheel.cli import main
 from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import open_quarantine
+from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.commits.status import status
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.update import update
@@ -92,7 +92,7 @@ def test_a_forget_says_what_it_took_out_of_the_quarantine(tmp_path: Path) -> Non
     assert "1 quarantined record forgotten as well" in answer.stdout
     # What a stored record has and a quarantined one does not is no error.
     assert forgotten(archive, "valid_until < timestamp '1970-01-01T00:00:01Z'", "--yes").exit_code == 0
-    table = open_quarantine(archive.job.location)
+    table = QUARANTINE.open(archive.job.location)
     assert table is not None
     assert [json.loads(row)["key"] for row in table.to_pyarrow_table().column("record").to_pylist()] == ["c"]
 

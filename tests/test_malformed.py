@@ -13,13 +13,14 @@ import pytest
 from deltalake import write_deltalake
 
 from tests.support.archives import SmallArchive, generation_of
+from tests.support.side_rows import quarantined_rows
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.quarantine import open_quarantine, quarantined_rows
+from tidewheel.commits.forget import forget
+from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.indexing.definition import Policy, Verdict
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.audit import audit
 from tidewheel.jobs.create import create
-from tidewheel.jobs.forget import forget
 from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import ledger_of
 
@@ -127,7 +128,7 @@ def test_a_quarantine_from_before_texts_were_kept_goes_on(archive: SmallArchive)
     write(archive, "csv")
     job = job_of(archive, "csv")
     update(job, [0])
-    table = open_quarantine(job.location)
+    table = QUARANTINE.open(job.location)
     assert table is not None
     old = pa.table(table.to_pyarrow_table()).drop_columns(["text"])
     write_deltalake(table, old, mode="overwrite", schema_mode="overwrite")

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.archives import SmallArchive, generation_of
+from tests.support.side_rows import quarantined_rows
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import open_quarantine, quarantined_rows
+from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.indexing.definition import Policy, Verdict
 from tidewheel.indexing.errors import InvalidInput, Refused
 from tidewheel.indexing.oracle import Record
@@ -96,7 +97,7 @@ def test_a_rejected_rule_refuses_the_run_and_changes_nothing(
     with pytest.raises(InvalidInput, match=rule):
         update(archive.job, [0])
     assert archive.snapshot().version == 0
-    assert open_quarantine(archive.job.location) is None
+    assert QUARANTINE.open(archive.job.location) is None
 
 
 def test_a_life_too_long_is_capped_never_prolonged(archive: SmallArchive) -> None:
@@ -146,7 +147,7 @@ def test_forget_sweeps_the_quarantine_too(archive: SmallArchive) -> None:
     write_raw(archive, 0, [("a", 1, 0, None), ("b", 2, 0, None), ("b", 3, 0, 90)])
     slot_receipt(archive, 0)
     forget(archive.job, keys=[("b",)])
-    table = open_quarantine(archive.job.location)
+    table = QUARANTINE.open(archive.job.location)
     assert table is not None
     assert [json.loads(row["record"])["key"] for row in pa.table(table.to_pyarrow_table()).to_pylist()] == ["a"]
     receipt = slot_receipt(archive, 0)

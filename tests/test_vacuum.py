@@ -18,7 +18,7 @@ from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
 from tests.support.built_table import BuiltTable
 from tests.support.copies import committed_us, copied
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
-from tidewheel.commits.quarantine import open_quarantine
+from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.commits.status import status
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.oracle import Record
@@ -264,6 +264,6 @@ def bring(archive: SmallArchive, slot: int) -> None:
 
 
 def quarantined(archive: SmallArchive) -> list[str]:
-    table = open_quarantine(archive.job.location)
+    table = QUARANTINE.open(archive.job.location)
     assert table is not None
     return sorted(json.loads(row["record"])["key"] for row in table.to_pyarrow_table().to_pylist())

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tidewheel.commits.archive import ArchiveJob
     from tidewheel.commits.attempt import Outcome
     from tidewheel.commits.forget import Forgotten
+    from tidewheel.commits.quarantine import Quarantined
     from tidewheel.commits.undo import Undone
     from tidewheel.commits.vacuum_report import VacuumReport
     from tidewheel.indexing.advisor import Advice, Constraints
@@ -245,6 +246,17 @@ class Archive:
         from tidewheel.jobs.audit import audit
 
         return audit(self.job, deep=deep)
+
+    def quarantined(self, start: Moment | None = None, end: Moment | None = None) -> list[Quarantined]:
+        """The records that were set aside, with the rule they broke: of the slot that starts at a moment, of those of
+        [start, end), or all.
+
+        `[one.text or one.record for one in archive.quarantined() if one.rule == "malformed"]`. Only batches that count
+        are asked: a slot that was brought again has what its newest batch set aside.
+        """
+        from tidewheel.commits.quarantine import quarantined
+
+        return quarantined(self.job, None if start is None else self.slots(start, end))
 
     def history(self, limit: int | None = None) -> list[tuple[int, Receipt]]:
         """The versions with their receipts, the newest first."""

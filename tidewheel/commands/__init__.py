@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tidewheel.commands.changing import forget, migrate, undo, vacuum
-from tidewheel.commands.looking import audit, changes, history, status
+from tidewheel.commands.looking import audit, changes, history, quarantine, status
 from tidewheel.commands.planning import advise, forecast
 from tidewheel.commands.playing import demo
 from tidewheel.commands.querying import ask, query, refresh
@@ -23,6 +23,7 @@ COMMANDS: tuple[click.Command, ...] = (
     status,
     history,
     changes,
+    quarantine,
     audit,
     advise,
     forecast,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidewheel.commands.common import ARCHIVE, COUNT_MAX, command, opened
+from tidewheel.commands.common import ARCHIVE, COUNT_MAX, MOMENT, command, opened
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import counted
 from tidewheel.output import Output
@@ -97,6 +97,36 @@ def changes(output: Output, archive: str, since: int, through: int | None) -> No
     from tidewheel.views.changes import changes_view
 
     output.show({"changes": [one.to_json() for one in told]}, lambda: changes_view(told, axis))
+
+
+@command
+@ARCHIVE
+@click.option("--slot", type=MOMENT, help="Only the slot that starts then.  [default: all]")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0, max=COUNT_MAX),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="So many records, after the counts by slot and rule.",
+)
+def quarantine(output: Output, archive: str, slot: str | None, limit: int) -> None:
+    """List the records that were set aside, with the rule they broke; what could not be parsed as it came.
+
+    A record leaves the quarantine when its slot is brought again, by forget, and after [retention] quarantine.
+
+    \b
+    Examples:
+      tidewheel quarantine netflow
+      tidewheel quarantine netflow --slot 2026-11-18T05:00Z --limit 1000 --json
+    """
+    with opened(output, archive, "reading the quarantine") as opened_archive:
+        records = opened_archive.quarantined(slot)
+        axis = opened_archive.axis
+
+    from tidewheel.views.quarantine import quarantine_document, quarantine_view
+
+    output.show(quarantine_document(records, axis, limit), lambda: quarantine_view(records, axis, limit))
 
 
 @command

@@ -22,16 +22,16 @@ def vacuum_view(report: VacuumReport) -> RenderableType:
     )
     held = _held(report)
     kinds = [kind for kind, files in report.files.items() if files]
-    quarantined = report.quarantined_records
-    if not kinds and not report.folders and not quarantined:
+    aside = {name: rows for name, rows in report.side_rows.items() if rows}
+    if not kinds and not report.folders and not aside:
         return Group("nothing to delete", waiting, *held)
     table = plain_table("would be deleted" if report.dry_run else "deleted", "number", "bytes", left=(0,))
     for kind in kinds:
         table.add_row(f"{kind} files", count(report.files[kind]), size(report.bytes[kind]))
     if report.folders:
         table.add_row("empty folders", count(report.folders), "")
-    if quarantined:
-        table.add_row("quarantined records", count(quarantined), "")
+    for name, rows in aside.items():
+        table.add_row(f"{name} records", count(rows), "")
     return Group(table, waiting, *held)
 
 

@@ -1,0 +1,148 @@
+"""Side tables on disk: Delta tables beside an archive, whose rows say which slot and attempt brought them.
+
+An attempt writes its rows before its commit, under its own name; what counts is told by receipts
+(`indexing/side_tables.py`). A table of this kind is a value: its name, what of an attempt's files it takes, how these
+become rows, how many of them a receipt counts, and how long they are kept. All that happens to it is here, in
+`vacuum_side_tables`, in the audit and in the sweep of a forget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from tidewheel.indexing.definition import Retention
+from tidewheel.indexing.errors import Conflict, Damaged
+from tidewheel.indexing.receipts import SlotReceipt
+from tidewheel.indexing.side_tables import SideBatch
+from tidewheel.storage.location import Location
+
+if TYPE_CHECKING:
+    from tidewheel.commits.archive import ArchiveJob
+    from tidewheel.commits.written import Written
+
+TRIES_MAX = 10
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class SideTable:
+    """One kind of records beside an archive. Its rows have the columns `slot`, `attempt` and `came`."""
+
+    name: str  # of its folder, and what people call it
+    places: tuple[int, ...]  # the rows of the layout FATES in which an attempt writes what belongs here
+    fates: frozenset[int]  # the fates whose records are written with values for it, into the first place
+    came: str  # the column that says when a row came
+    record: str  # the column that holds people's values as JSON; "" where they have columns of their own
+    rows: Callable[[ArchiveJob, Written, str], pa.Table | pa.RecordBatchReader]  # what an attempt adds; may refuse
+    counted: Callable[[SlotReceipt], int]  # how many of a slot's records lie here
+    kept_us: Callable[[Retention], int]
+
+    def location(self, archive: Location) -> Location:
+        return archive.side_location(self.name)
+
+    def open(self, archive: Location) -> DeltaTable | None:
+        """The table, if anything ever came into it."""
+        place = self.location(archive)
+        try:
+            return DeltaTable(place.delta_uri, storage_options=place.storage_options)
+        except TableNotFoundError as error:
+            if not any(info.path.endswith(".parquet") for info in place.files_below("")):
+                return None
+            raise self._damaged(archive, error) from error
+        except (DeltaError, OSError) as error:
+            raise self._damaged(archive, error) from error
+
+    def store(self, job: ArchiveJob, written: Written, attempt: str) -> bool:
+        """Move what an attempt wrote for this table into it; whether there was something."""
+        paths = [path for place in self.places for path in written.aside.get(place, ())]
+        if not paths:
+            return False
+        self._create_folder(job.location)
+        _retried(
+            lambda: self._append(job.location, self.rows(job, written, attempt)),
+            before_again=lambda: self.discard(job, attempt),
+        )
+        for path in paths:
+            job.location.delete(path)
+        return True
+
+    def discard(self, job: ArchiveJob, attempt: str) -> None:
+        """Take back what earlier tries of an attempt stored: its rows count by its name, once. Cost: the table."""
+        table = self.open(job.location)
+        if table is not None:
+            table.delete(f"attempt = '{attempt}'")
+
+    def read(self, archive: Location, batches: Collection[tuple[int, str]] | None = None) -> pa.Table | None:
+        """The rows that count: those of the batches given, or all. Cost: the files that may hold these slots."""
+        table = self.open(archive)
+        if table is None:
+            return None
+        if batches is None:
+            return pa.table(table.to_pyarrow_table())
+        slots = pa.array(sorted({slot for slot, _ in batches}), pa.int64())
+        rows = pa.table(table.to_pyarrow_table(filters=pc.field("slot").isin(slots)))
+        keys = zip(rows.column("slot").to_pylist(), rows.column("attempt").to_pylist(), strict=True)
+        return rows.filter(pa.array([key in batches for key in keys], pa.bool_()))
+
+    def batches(self, table: DeltaTable) -> list[SideBatch]:
+        """Every batch that has rows here, whether it counts or not. Cost: three columns."""
+        columns = pa.table(table.to_pyarrow_table(columns=["slot", "attempt", self.came]))
+        groups = columns.group_by(["slot", "attempt"]).aggregate([(self.came, "max"), ("slot", "count")])
+        newest_us = pc.cast(groups.column(f"{self.came}_max"), pa.int64())
+        values = (groups.column("slot"), groups.column("attempt"), newest_us, groups.column("slot_count"))
+        return [SideBatch(*row) for row in zip(*(column.to_pylist() for column in values), strict=True)]
+
+    def sweep(self, archive: Location, matching: Callable[[pa.Table], Iterable[int]], *, dry_run: bool) -> int:
+        """Remove the rows at the positions that `matching` gives; how many. Cost: the table, rewritten if there are."""
+        return _retried(lambda: self._sweep(archive, matching, dry_run))
+
+    def _sweep(self, archive: Location, matching: Callable[[pa.Table], Iterable[int]], dry_run: bool) -> int:
+        table = self.open(archive)
+        rows = pa.table(table.to_pyarrow_table()) if table is not None else None
+        if table is None or rows is None or not rows.num_rows:
+            return 0
+        hits = set(matching(rows))
+        if hits and not dry_run:
+            kept = rows.filter(pa.array([at not in hits for at in range(rows.num_rows)], pa.bool_()))
+            write_deltalake(table, kept, mode="overwrite")
+        return len(hits)
+
+    def _append(self, archive: Location, rows: pa.Table | pa.RecordBatchReader) -> None:
+        # Merged: the table may be older than a column of its rows.
+        place = self.location(archive)
+        options = place.storage_options
+        write_deltalake(place.delta_uri, rows, mode="append", schema_mode="merge", storage_options=options)
+
+    def _create_folder(self, archive: Location) -> None:
+        """delta-rs creates the table's own folder, not the one above it."""
+        if archive.is_local:
+            archive.filesystem.create_dir(self.location(archive).root)
+
+    def _damaged(self, archive: Location, error: Exception) -> Damaged:
+        uri = self.location(archive).uri
+        return Damaged(
+            f"the {self.name} at {uri} cannot be read: {error}",
+            f"move {uri} away, then bring the slots that had records in it again: tidewheel backfill",
+        )
+
+
+def _retried(piece: Callable[[], Made], before_again: Callable[[], None] = lambda: None) -> Made:
+    """A change of a side table, made again where another writer changed it at the same moment."""
+    for left in reversed(range(TRIES_MAX)):
+        try:
+            return piece()
+        except DeltaError as error:
+            if not left:
+                raise Conflict(
+                    f"a table beside the archive could not be changed in {TRIES_MAX} tries: {error}",
+                    "run the command again; if it fails again, look at the table's folder",
+                ) from error
+            before_again()
+    raise AssertionError("the last try returns or raises")
