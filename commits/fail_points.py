@@ -26,6 +26,8 @@ NAMES = (
     "vacuum_data_done",
     "vacuum_log_done",
     "vacuum_side_tables_done",
+    "partials_committed",
+    "answers_committed",
 )
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-from arro3.core import RecordBatch, Table
+from arro3.core import Table
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import counted
@@ -34,12 +34,14 @@ class Result:
         owner: object = None,
     ) -> None:
         self.reads = dict(reads)
+        self.columns: tuple[str, ...] = tuple(rows.schema.names)
+        self._table: Table | pa.Table | None = rows if isinstance(rows, Table) else None
         self._rows = rows
         self._translate = translate
         self._owner = owner  # the connection a stream reads from must outlive it
 
     def __repr__(self) -> str:
-        rows = counted(self._rows.num_rows, "row") if isinstance(self._rows, Table) else "a stream"
+        rows = "a stream" if self._table is None else counted(self._table.num_rows, "row")
         read = ", ".join(f"{name} version {version}".strip() for name, version in self.versions.items())
         return f"<Result of {read} as of {iso(self.as_of_us)}: {rows} of {', '.join(self.columns)}>"
 
@@ -63,10 +65,6 @@ class Result:
     def as_of_us(self) -> int:
         return next(iter(self.reads.values())).as_of_us
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self._rows.schema.names)
-
     @cached_property
     def schema(self) -> pa.Schema:
         import pyarrow as pa
@@ -75,16 +73,17 @@ class Result:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in batches, in the files' order. Memory: one batch."""
-        if isinstance(self._rows, Table):
-            yield from self.arrow().to_batches()
-        else:
+        if self._table is None:
             yield from self._stream()
+        else:
+            yield from self.arrow().to_batches()
 
     def arrow(self) -> pa.Table:
         """All rows as one Arrow table."""
         import pyarrow as pa
 
-        return pa.table(self._whole())
+        whole = self._whole()
+        return pa.table(whole) if isinstance(whole, Table) else whole
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows as Python values; moments have the time zone UTC."""
@@ -95,35 +94,35 @@ class Result:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        if isinstance(self._rows, Table):
+        if self._table is not None:
             yield from self.rows()
             return
         for batch in self._stream():
-            yield from _tuples(RecordBatch.from_arrow(batch))
+            yield from _tuples(batch)
 
     def limited(self, rows_max: int) -> Result:
         """The same answer, ended after so many rows."""
-        if isinstance(self._rows, Table):
-            return Result(self._rows.slice(0, min(rows_max, self._rows.num_rows)), self.reads)
+        if isinstance(self._table, Table):
+            return Result(self._table.slice(0, min(rows_max, self._table.num_rows)), self.reads)
         import pyarrow as pa
 
         return Result(pa.RecordBatchReader.from_batches(self.schema, self._first(rows_max)), self.reads)
 
     def _first(self, rows_max: int) -> Iterator[pa.RecordBatch]:
         left = rows_max
-        for batch in self._stream():
+        for batch in self.batches():
             if left <= 0:
                 return
             yield batch.slice(0, left)
             left -= batch.num_rows
 
-    def _whole(self) -> Table:
-        if not isinstance(self._rows, Table):
+    def _whole(self) -> Table | pa.Table:
+        if self._table is None:
             import pyarrow as pa
 
-            self._rows = Table.from_arrow(pa.Table.from_batches(self._stream(), self.schema))
+            self._table = pa.Table.from_batches(self._stream(), self.schema)
             self._owner = None
-        return self._rows
+        return self._table
 
     def _stream(self) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -139,5 +138,5 @@ class Result:
             yield batch
 
 
-def _tuples(rows: Table | RecordBatch) -> list[tuple[Any, ...]]:
+def _tuples(rows: Table | pa.Table | pa.RecordBatch) -> list[tuple[Any, ...]]:
     return list(zip(*map(python_values, rows.columns), strict=True))

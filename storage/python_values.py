@@ -7,38 +7,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arro3.core import ChunkedArray, DataType
+from arro3.core import Array, ChunkedArray, DataType
 
 from tidewheel.indexing.slots import iso
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from arro3.core.types import ArrowArrayExportable, ArrowStreamExportable
 
 _DAY_US = 86_400 * 10**6
-# Of these types arro3 gives the same values as pyarrow, several times as fast where they are moments.
-_SAME = {
-    *map(str, (DataType.string(), DataType.int64(), DataType.int32(), DataType.float64(), DataType.bool())),
-    'Timestamp(µs, "UTC")',
-}
 _UNIT_NS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
+_MOMENT = str(DataType.timestamp("us", tz="UTC"))
+_NUMBERS = (
+    DataType.int64(),
+    DataType.int32(),
+    DataType.int16(),
+    DataType.int8(),
+    DataType.float64(),
+    DataType.float32(),
+)
+# Of these types arro3 gives the same values as pyarrow, which takes long to load.
+_SAME = {_MOMENT, *map(str, (DataType.string(), DataType.binary(), DataType.bool(), DataType.date32(), *_NUMBERS))}
 
 
-def python_values(column: ArrowArrayExportable | ArrowStreamExportable) -> list[Any]:
-    """The values of a column."""
-    own = ChunkedArray.from_arrow(column)
-    if str(own.type) in _SAME:
-        values = list(own.to_pylist())
-        # It gives None for a moment that is beyond the calendar.
-        if values.count(None) == own.null_count:
+def python_values(column: Array | ChunkedArray | pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column, whose type is arro3's or pyarrow's."""
+    own = isinstance(column, Array | ChunkedArray)
+    # Moments are made several times as fast by arro3, whoever brings them.
+    if (own and str(column.type) in _SAME) or str(column.type) == "timestamp[us, tz=UTC]":
+        values = _by_arro3(column if own else ChunkedArray.from_arrow(column))
+        if values is not None:
             return values
-    return _by_pyarrow(own)
+    return _by_pyarrow(column)
 
 
-def _by_pyarrow(column: ChunkedArray) -> list[Any]:
+def _by_arro3(column: Array | ChunkedArray) -> list[Any] | None:
+    """None where a value is beyond the calendar, for which arro3 gives None or fails."""
+    try:
+        values = list(column.to_pylist())
+    except ValueError:
+        return None
+    return values if values.count(None) == column.null_count else None
+
+
+def _by_pyarrow(column: Array | ChunkedArray | pa.Array | pa.ChunkedArray) -> list[Any]:
     import pyarrow as pa
 
-    values = pa.chunked_array(column)
+    values: Any = column
+    if isinstance(column, Array | ChunkedArray):
+        values = pa.array(column) if isinstance(column, Array) else pa.chunked_array(column)
     try:
         return list(values.to_pylist())
     except (OverflowError, ValueError):

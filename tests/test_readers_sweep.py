@@ -46,6 +46,9 @@ ELSEWHERE = (
         (*DELTALAKE, "deltalake_datafusion", "polars_native", "polars_pyarrow"),
     ),
 )
+# Who loses rows by a Bloom filter of bytes or floating point.
+LOSING = {"duckdb_1_5_5 duckdb_files", "duckdb_1_5_5 duckdb_view", "duckdb_1_5_6 duckdb_files"}
+DATAFUSION = "deltalake_1_6_6 deltalake_datafusion"
 
 
 def ours(asked: Asked) -> tuple[Answer, Answer]:
@@ -155,18 +158,20 @@ def spark_condition(question: Question) -> Column:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["binary", "double", "float"])
+@pytest.mark.parametrize(("name", "readers"), [("binary", LOSING), ("double", LOSING), ("float", {DATAFUSION})])
 def test_bloom_filters_on_bytes_and_floating_point_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pythons: dict[str, Path], name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pythons: dict[str, Path], name: str, readers: set[str]
 ) -> None:
-    """What archives had before: DuckDB 1.5 passes rows by, where ours and DuckDB 2.0 do not."""
+    """What archives had before: DuckDB 1.5 passes rows by, where ours and DuckDB 2.0 do not.
+
+    Asked with a DOUBLE for a FLOAT it does not look at the filter; DataFusion does, and loses a zero.
+    """
     monkeypatch.setattr(write, "BinaryType", type(None))
     monkeypatch.setattr(write, "FloatType", type(None))
     monkeypatch.setattr(write, "DoubleType", type(None))
     one = swept(name, tmp_path)
     assert wrong_here(one) == []
-    readers = {fault.split(":")[0] for fault in wrong_elsewhere(one, pythons)}
-    assert readers >= {"duckdb_1_5_5 duckdb_files", "duckdb_1_5_5 duckdb_view", "duckdb_1_5_6 duckdb_files"}
+    assert {fault.split(":")[0] for fault in wrong_elsewhere(one, pythons)} >= readers
 
 
 @pytest.mark.nightly

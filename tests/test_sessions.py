@@ -301,7 +301,8 @@ def test_what_cannot_be_asked_says_what_to_do(project: Path, line: str, words: l
 
 
 @pytest.mark.parametrize(
-    "line", ["status flows", "status flows --json", "probe flows 10.0.0.1", "probe flows x --json"]
+    "line",
+    ["status flows", "status flows --json", "probe flows 10.0.0.1 --columns valid_until", "probe flows x --json"],
 )
 def test_short_commands_load_little(project: Path, line: str) -> None:
     """pyarrow brings numpy, and both together take longer to load than the answer takes."""
@@ -325,3 +326,19 @@ def test_reading_loads_no_spark(project: Path) -> None:
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=project)
     assert told.stdout.strip() == "[]"
+
+
+def test_results_say_what_they_are(tables: dict[str, BuiltTable], session: Session) -> None:
+    answer = session.sql(JOINED)
+    assert repr(answer) == (
+        "<Result of flows version 4, customers version 3 as of 1970-01-01T04:00:00Z: a stream of size, plan>"
+    )
+    rows = answer.rows()
+    assert repr(answer).endswith(f": {len(rows)} rows of size, plan>")
+    assert answer.rows() == list(answer) == answer.limited(10**6).rows()
+    assert answer.limited(3).rows() == rows[:3]
+    with tidewheel.open(tables["flows"].location.root).reader as reader:
+        probed = reader.probe("10.0.0.1")
+        assert probed.limited(1).rows() == probed.rows()[:1]
+        assert probed.limited(10**6).rows() == list(probed)
+        assert sum(batch.num_rows for batch in probed.batches()) == probed.arrow().num_rows == len(probed.rows())

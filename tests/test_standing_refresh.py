@@ -9,19 +9,22 @@ from typing import Any
 import pytest
 
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tidewheel.commits.forget import forget
 from tidewheel.commits.undo import undo
+from tidewheel.commits.vacuum import vacuum
+from tidewheel.indexing.slots import micros
 from tidewheel.local.standing.refresh import Refreshed, refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.selects import read_query, settled
 
 COLUMNS = {"k": "VARCHAR", "r": "BIGINT", "v": "BIGINT", "x": "DOUBLE", "t": "TIMESTAMP WITH TIME ZONE"}
 
 
 def query_of(name: str, body: str) -> Query:
     (text,) = parse_query_file(f'[query]\nname = "{name}"\nof = "m"\n{body}', "q.toml")
-    query, faults = read_query(SelectParser(COLUMNS), text)
+    query, faults = read_query(SelectParser(COLUMNS), settled(text, MINUTE_US))
     assert query is not None, faults
     return query
 
@@ -40,7 +43,7 @@ def event(slot: int, v: int, k: str = "a", lives: int = 4) -> Event:
     return Event(k, v, at_us, (slot + lives) * MINUTE_US + 1)
 
 
-def answers(archive: LocalArchive, query: Query) -> dict[tuple[Any, ...], dict[str, Any]]:
+def answers(archive: LocalArchive, query: Query, *, minutes: bool = False) -> dict[tuple[Any, ...], dict[str, Any]]:
     from tidewheel.local.rows import file_schema, rows_of
     from tidewheel.local.standing.columns import answer_columns
     from tidewheel.local.standing.derivation import derived_location
@@ -53,11 +56,25 @@ def answers(archive: LocalArchive, query: Query) -> dict[tuple[Any, ...], dict[s
         if row["part"] == query.part:
             values = {name: row[stored] for name, (stored, _) in answer_columns(query).items()}
             values |= {name: row[name] for name in ("rows", "complete", "revision")}
-            at = int(row["window_end"].timestamp()) // 60
+            at_us = micros(row["window_end"])
+            at = at_us // MINUTE_US if minutes else at_us
             key = (at, *(values[one.name] for one in query.groups))
             assert key not in found, "each answer once"
             found[key] = values
     return found
+
+
+def audit_is_clean(archive: LocalArchive) -> bool:
+    from tidewheel.jobs.audit import audit
+    from tidewheel.local.standing.derivation import derived_job
+
+    return all(audit(derived_job(archive.job, kind), deep=False).clean for kind in ("partials", "answers"))
+
+
+def vacuum_everything(archive: LocalArchive) -> None:
+    """Everything that is not in the newest version goes."""
+    archive.now_us += 10 * archive.grace_us + 10**12
+    vacuum(archive.job)
 
 
 def test_a_first_refresh_answers_every_slide(tmp_path: Path) -> None:
@@ -66,12 +83,12 @@ def test_a_first_refresh_answers_every_slide(tmp_path: Path) -> None:
         archive.update({slot: [event(slot, slot + 1), event(slot, 10, "b")]})
     done = refresh(archive.job, [TOTAL, BY_KEY, ALIVE])
     assert {one.part for one in done.due} == {TOTAL.part, BY_KEY.part, ALIVE.part}
-    assert {at: (one["total"], one["n"]) for (at,), one in answers(archive, TOTAL).items()} == {
+    assert {at: (one["total"], one["n"]) for (at,), one in answers(archive, TOTAL, minutes=True).items()} == {
         1: (11, 2), 2: (23, 4), 3: (36, 6), 4: (39, 6),
     }  # fmt: skip
-    assert answers(archive, BY_KEY)[4, "a"]["most"] == 4
-    assert answers(archive, BY_KEY)[4, "b"]["most"] == 10
-    assert [one["n"] for _, one in sorted(answers(archive, ALIVE).items())] == [2, 4, 6, 8]
+    assert answers(archive, BY_KEY, minutes=True)[4, "a"]["most"] == 4
+    assert answers(archive, BY_KEY, minutes=True)[4, "b"]["most"] == 10
+    assert [one["n"] for _, one in sorted(answers(archive, ALIVE, minutes=True).items())] == [2, 4, 6, 8]
     again = refresh(archive.job, [TOTAL, BY_KEY, ALIVE])
     assert again == Refreshed((), ())
 
@@ -81,11 +98,11 @@ def test_a_replay_corrects_the_answers_it_touches_and_no_others(tmp_path: Path) 
     for slot in range(8):
         archive.update({slot: [event(slot, slot + 1)]})
     refresh(archive.job, [TOTAL])
-    before = answers(archive, TOTAL)
+    before = answers(archive, TOTAL, minutes=True)
     archive.update({5: [event(5, 100)]})
     done = refresh(archive.job, [TOTAL])
     assert [one.slot for one in done.stale] == [5]
-    after = answers(archive, TOTAL)
+    after = answers(archive, TOTAL, minutes=True)
     changed = {at for (at,) in after if after[at,] != before[at,]}
     assert changed == {6, 7, 8} == {one.slot + 1 for one in done.due}
     assert (after[6,]["total"], after[6,]["revision"]) == (4 + 5 + 100, 1)
@@ -97,26 +114,26 @@ def test_an_undo_takes_answers_back(tmp_path: Path) -> None:
     for slot in range(3):
         archive.update({slot: [event(slot, 1)]})
     refresh(archive.job, [TOTAL])
-    before = answers(archive, TOTAL)
+    before = answers(archive, TOTAL, minutes=True)
     archive.update({3: [event(3, 7)]})
     refresh(archive.job, [TOTAL])
-    assert (4,) in answers(archive, TOTAL)
+    assert (4,) in answers(archive, TOTAL, minutes=True)
     undo(archive.job)
     refresh(archive.job, [TOTAL])
-    assert {key: one["total"] for key, one in answers(archive, TOTAL).items()} == {
+    assert {key: one["total"] for key, one in answers(archive, TOTAL, minutes=True).items()} == {
         key: one["total"] for key, one in before.items()
     }
     archive.update({3: [event(3, 9)]})
     refresh(archive.job, [TOTAL])
-    assert answers(archive, TOTAL)[4,]["total"] == 1 + 1 + 9
+    assert answers(archive, TOTAL, minutes=True)[4,]["total"] == 1 + 1 + 9
 
 
 def test_a_record_that_was_not_stored_makes_an_answer_incomplete(tmp_path: Path) -> None:
     archive = LocalArchive(tmp_path).create()
     archive.update({0: [event(0, 1)], 1: [event(1, 1), event(1, 5, lives=0)], 2: [event(2, 1)]})
     refresh(archive.job, [TOTAL, ALIVE])
-    assert answers(archive, TOTAL)[3,]["complete"] == pytest.approx(2 / 3)
-    assert answers(archive, ALIVE)[3,]["n"] == 3
+    assert answers(archive, TOTAL, minutes=True)[3,]["complete"] == pytest.approx(2 / 3)
+    assert answers(archive, ALIVE, minutes=True)[3,]["n"] == 3
 
 
 def test_a_changed_query_starts_anew(tmp_path: Path) -> None:
@@ -126,7 +143,46 @@ def test_a_changed_query_starts_anew(tmp_path: Path) -> None:
     changed = query_of("total", 'select = "min(v) as total"\nwindow = "3m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"')
     done = refresh(archive.job, [changed])
     assert {one.part for one in done.due} == {changed.part}
-    assert [one["total"] for _, one in sorted(answers(archive, changed).items())] == [1, 1]
+    assert [one["total"] for _, one in sorted(answers(archive, changed, minutes=True).items())] == [1, 1]
+
+
+def test_a_forgotten_key_leaves_answers_of_any_age(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path, span=30).create()
+    old = query_of("old", 'select = "sum(v) as s"\ngroup_by = ["k"]\nwindow = "1m"\nrevise = "2m"\nkeep = "1h"')
+    for slot in range(8):
+        archive.update({slot: [event(slot, 1, "a", lives=20), event(slot, 2, "gone", lives=20)]})
+        refresh(archive.job, [old, TOTAL])
+    assert (1, "gone") in answers(archive, old, minutes=True)
+    forget(archive.job, keys=[("gone",)])
+    done = refresh(archive.job, [old, TOTAL])
+    assert {one.why for one in done.stale} == {"forgotten"}
+    assert {key for _, key in answers(archive, old, minutes=True)} == {"a"}
+    assert len(answers(archive, old, minutes=True)) == 8
+    assert answers(archive, TOTAL, minutes=True)[8,]["total"] == 3
+    assert answers(archive, TOTAL, minutes=True)[2,]["total"] == 6, "older than revise: given, and kept"
+    assert refresh(archive.job, [old, TOTAL]) == Refreshed((), ())
+    assert audit_is_clean(archive)
+
+
+@pytest.mark.parametrize(("erasure", "complete", "total"), [("delete", 1 / 3, 1), ("keep", 1.0, 5)])
+def test_where_rows_are_gone_the_query_says_what_a_forget_does(
+    erasure: str, complete: float, total: int, tmp_path: Path
+) -> None:
+    archive = LocalArchive(tmp_path, grace_us=1).create()
+    body = f'select = "sum(v) as total"\nwindow = "3m"\nrevise = "9m"\nkeep = "1h"\nerasure = "{erasure}"'
+    query = query_of("total", body)
+    archive.update({0: [event(0, 2, "gone", lives=2)]})
+    archive.update({1: [event(1, 2, "gone", lives=1), event(1, 0, "a", lives=9)]})
+    refresh(archive.job, [query])
+    archive.update({2: [event(2, 1, "a", lives=9)]})
+    refresh(archive.job, [query])
+    assert answers(archive, query, minutes=True)[3,]["total"] == 5
+    vacuum_everything(archive)
+    forget(archive.job, keys=[("gone",)])
+    refresh(archive.job, [query])
+    found = answers(archive, query, minutes=True)[3,]
+    assert found["total"] == total
+    assert found["complete"] == pytest.approx(complete)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -143,7 +199,7 @@ def test_random_updates_equal_the_oracle(seed: int, tmp_path: Path) -> None:
         if chance.random() < 0.6:
             refresh(archive.job, [TOTAL, BY_KEY])
     refresh(archive.job, [TOTAL, BY_KEY])
-    found = answers(archive, TOTAL)
+    found = answers(archive, TOTAL, minutes=True)
     first = min(latest)
     for at in range(max(first + 1, head + 1 - 5), head + 2):
         inside = [one for slot in range(at - 3, at) for one in latest.get(slot, [])]

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.definition import ArchiveFile, Source, SourceKind
 from tidewheel.indexing.errors import InvalidInput
 
@@ -59,6 +58,8 @@ def known_archives() -> list[str]:
 
 def read_archive_file(path: Path) -> ArchiveFile:
     """The archive file at a path, its relative paths made absolute."""
+    from tidewheel.indexing.archive_file import parse_archive_file
+
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -167,7 +167,7 @@ class _Put(Operation):
         rows = self.batches.rows
         if rows is None or not rows.num_rows or not plan.keys:
             return schema.empty_table()
-        rows = _of_keys(rows, plan.keys)
+        rows = rows.filter(_are_of(rows, plan.keys))
         expiring = [axis.expiration_slot_of(at) for at in rows.column("valid_until").cast(pa.int64()).to_pylist()]
         rows = rows.append_column("exp_slot", pa.array(expiring, pa.int64()))
         if plan.watermark is not None:
@@ -180,16 +180,14 @@ def _own(plan: Plan) -> PartsPlan:
     return plan
 
 
-def _of_keys(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Table:
-    wanted = pa.table(
-        {"ins_slot": pa.array([slot for slot, _ in keys], pa.int64()), PART: pa.array([part for _, part in keys])}
-    )
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.register("given", rows)
-        connection.register("wanted", wanted)
-        found = connection.sql(f"SELECT * FROM given SEMI JOIN wanted USING (ins_slot, {PART})").to_arrow_table()
-    return found.cast(rows.schema)
+def _are_of(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Array:
+    """Which rows are of one of these slots and parts. Arrow joins no tables with nested columns."""
+    parts = {part: number for number, part in enumerate(sorted({part for _, part in keys}))}
+    known = pc.index_in(rows.column(PART), pa.array(list(parts), pa.string()))
+    width = max(1, len(parts))
+    codes = pc.add(pc.multiply(rows.column("ins_slot"), width), known.cast(pa.int64()))
+    wanted = pa.array([slot * width + parts[part] for slot, part in keys], pa.int64())
+    return pc.fill_null(pc.and_(pc.is_valid(codes), pc.is_in(codes, wanted)), False)
 
 
 def _hashed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -243,13 +241,7 @@ def _kept(one: Try, plan: PartsPlan) -> pa.Table:
     check_sizes(one.job.location, sources)
     condition = pc.scalar(True) if plan.watermark is None else pc.field("exp_slot") > plan.watermark
     rows = rows_of(one.job.location, sources, schema).to_table(filter=condition)
-    replaced = pa.table(
-        {
-            "ins_slot": pa.array([slot for slot, _ in plan.keys], pa.int64()),
-            PART: pa.array([part for _, part in plan.keys], pa.string()),
-        }
-    )
-    return rows.join(replaced, keys=["ins_slot", PART], join_type="left anti").select(schema.names).cast(schema)
+    return rows.filter(pc.invert(_are_of(rows, plan.keys)))
 
 
 def _check(state: TableState, plan: PartsPlan, written: Written, fresh: pa.Table) -> None:

@@ -109,7 +109,10 @@ class PartialBuilder:
         buckets: list[int] = []
         if given.needs_buckets:
             buckets = [row[0] for row in self.connection.execute(buckets_query(given, ROWS)).fetchall()]
-        return lifted(given, buckets) or (collected(given),)
+        columns = lifted(given, buckets)
+        if columns is None:
+            return (collected(given),)
+        return [f"({sql})::{kind}" for sql, kind in zip(columns, given.column_types, strict=True)]
 
     def _folded(self, table: pa.Table, inputs: Sequence[Input]) -> pa.Table:
         """The table with lists of inputs folded into accumulators; a0… are then the columns of all operations."""

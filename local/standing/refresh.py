@@ -7,7 +7,7 @@ commits second has nothing left to bring.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import pyarrow as pa
@@ -21,12 +21,19 @@ from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.receipts import BatchKey
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, stored_trees
 from tidewheel.local.standing.derived import Batches, put
+from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.slot_rows import SlotReader, SlotRows, reader_of
-from tidewheel.local.standing.stored_rows import digests, loaded_partials, stored_answers, stored_partials
-from tidewheel.queries.standing.lineage import PartialLineage, source_of
-from tidewheel.queries.standing.query import Counts, Query
+from tidewheel.local.standing.stored_rows import (
+    digests,
+    kept_partials,
+    loaded_partials,
+    stored_answers,
+    stored_partials,
+)
+from tidewheel.queries.standing.lineage import Cover, PartialLineage, source_of
+from tidewheel.queries.standing.query import Counts, Erasure, Query
 from tidewheel.queries.standing.staleness import (
     AnswerState,
     DueAnswers,
@@ -50,6 +57,7 @@ class Refreshed:
     due: tuple[DueAnswers, ...]
     partials: Outcome | None = None
     answers: Outcome | None = None
+    erased: Outcome | None = None
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -83,7 +91,9 @@ class Refresh:
         stale, made = self._make_partials(reader, assignment)
         reach("partials_committed")
         due, given = self._give_answers(reader, assignment)
-        return Refreshed(tuple(stale), tuple(due), made, given)
+        reach("answers_committed")
+        erased = self._erase(reader)
+        return Refreshed(tuple(stale), tuple(due), made, given, erased)
 
     def kept_trees(self) -> tuple[Tree, ...]:
         """The trees whose partials are stored."""
@@ -139,13 +149,27 @@ class Refresh:
         self, tree: Tree, slot: int, given: SlotRows, reader: SlotReader, now_us: int
     ) -> tuple[pa.Table, PartialLineage]:
         axis = reader.snapshot.definition.axis
+        coverage = given.coverage if tree.counts is Counts.LIVE else given.coverage.for_all()
+        batch = reader.state.ledger.batches.get((slot, ""))
+        if tree.erasure is Erasure.KEEP and coverage.cover is not Cover.ALL:
+            kept = self._kept(tree, slot, source_of(batch))
+            if kept is not None:
+                return kept
         self.connection.register(ROWS, given.rows)
         oldest_us = now_us - tree.horizon_us - tree.ahead_us
         table = PartialBuilder(tree, axis, self.connection).build(slot, ROWS, oldest_us)
-        coverage = given.coverage if tree.counts is Counts.LIVE else given.coverage.for_all()
-        batch = reader.state.ledger.batches.get((slot, ""))
         lineage = PartialLineage(source_of(batch), coverage, digests(self.connection, table))
         return stored_partials(table, tree, slot, axis), lineage
+
+    def _kept(self, tree: Tree, slot: int, source: str) -> tuple[pa.Table, PartialLineage] | None:
+        """Partials whose rows are gone and in which a key was forgotten, as they are: their queries ask for that."""
+        snapshot = self.partials.snapshot()
+        batch = ledger_of(snapshot).batches.get((slot, tree.name))
+        lineage = None if batch is None else PartialLineage.from_texts(batch.lineage)
+        if lineage is None or lineage.source.split(" ")[0] != source.split(" ", maxsplit=1)[0]:
+            return None
+        coverage = replace(lineage.coverage, why="may hold what was forgotten, as its queries ask: erasure = keep")
+        return kept_partials(self.partials, snapshot, tree, slot), replace(lineage, source=source, coverage=coverage)
 
     # Answers.
 
@@ -167,6 +191,13 @@ class Refresh:
         rows = pa.concat_tables(tables, promote_options="default") if tables else None
         lineages = {one.key: (one.digest,) for one in due}
         return due, put(self.answers, Batches(rows, lineages), state.source.watermark)
+
+    def _erase(self, reader: SlotReader) -> Outcome | None:
+        """Answers of keys that were forgotten since, of any age. Cost: all answers, once for each forget."""
+        key = reader.snapshot.definition.key
+        known = set(ledger_of(self.answers.snapshot()).tombstones)
+        new = [one for one in reader.state.ledger.tombstones if one.columns == key and one not in known]
+        return erase(self.answers, self.queries, key, new) if new else None
 
     def _answer_state(self, reader: SlotReader, answers: Ledger) -> AnswerState:
         return AnswerState(

@@ -75,3 +75,12 @@ def loaded_partials(job: ArchiveJob, snapshot: Snapshot, tree: Tree) -> pa.Table
         condition &= pc.field("exp_slot") > snapshot.watermark
     rows = rows_of(job.location, snapshot.files, file_schema(snapshot))
     return rows.to_table(columns={name: pc.field(stored) for name, stored in columns.items()}, filter=condition)
+
+
+def kept_partials(job: ArchiveJob, snapshot: Snapshot, tree: Tree, slot: int) -> pa.Table:
+    """The partial rows of a tree and slot as they are stored, to be stored again."""
+    condition = (pc.field(PART) == tree.name) & (pc.field("ins_slot") == slot)
+    if snapshot.watermark is not None:
+        condition &= pc.field("exp_slot") > snapshot.watermark
+    rows = rows_of(job.location, snapshot.files, file_schema(snapshot)).to_table(filter=condition)
+    return rows.drop_columns(["exp_slot", "row_hash"])

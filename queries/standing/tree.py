@@ -17,7 +17,7 @@ from typing import Any
 
 from tidewheel.queries.shared_plan import SharedPlan, build_shared_plan
 from tidewheel.queries.signatures import EVERY_ROW, Signatures, split_predicates
-from tidewheel.queries.standing.query import Call, Counts, Named, Query
+from tidewheel.queries.standing.query import Call, Counts, Erasure, Named, Query
 from tidewheel.queries.windows import Window
 
 NAME_BYTES = 6
@@ -38,6 +38,7 @@ class Tree:
     ahead_us: int
     horizon_us: int
     revise_us: int = 0
+    erasure: Erasure = Erasure.DELETE
     endless: bool = False  # windows without beginning: of everything alive
 
     @cached_property
@@ -64,6 +65,7 @@ class Tree:
             "ahead_us": self.ahead_us,
             "horizon_us": self.horizon_us,
             "revise_us": self.revise_us,
+            "erasure": self.erasure.value,
             "endless": self.endless,
         }
 
@@ -79,6 +81,7 @@ class Tree:
             ahead_us=values["ahead_us"],
             horizon_us=values["horizon_us"],
             revise_us=values["revise_us"],
+            erasure=Erasure(values["erasure"]),
             endless=values["endless"],
         )
 
@@ -89,6 +92,7 @@ class Tree:
             self.time == terms.time
             and self.counts is terms.counts
             and self.ahead_us == terms.ahead_us
+            and self.erasure is terms.erasure
             and self.endless == (terms.window_us is None)
             and self.horizon_us >= terms.back_us(life_us)
             and self.revise_us >= terms.revise_us
@@ -144,7 +148,7 @@ def _kind(query: Query) -> tuple[Any, ...]:
     terms = query.terms
     groups = frozenset(one.sql for one in query.groups)
     # Of windows without beginning, all that is older than anybody asks for can be one fragment.
-    return (groups, terms.time, terms.counts, terms.ahead_us, terms.window_us is None)
+    return (groups, terms.time, terms.counts, terms.ahead_us, terms.erasure, terms.window_us is None)
 
 
 def _trees(queries: list[Query], life_us: int) -> Iterable[Tree]:
@@ -162,5 +166,6 @@ def _trees(queries: list[Query], life_us: int) -> Iterable[Tree]:
             ahead_us=first.terms.ahead_us,
             horizon_us=max(query.terms.back_us(life_us) for query in mine),
             revise_us=max(query.terms.revise_us for query in mine),
+            erasure=first.terms.erasure,
             endless=first.terms.window_us is None,
         )

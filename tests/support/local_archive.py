@@ -1,39 +1,25 @@
-"""Real archives fed without Spark: the protocol, the ledger and the files are the product's, the judging is not.
-
-What a batch brings is placed by the plan of an update and written by this process. Records that are dead when they come
-are counted and not stored.
-"""
+"""Small real archives of events, fed without Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import Field
 from deltalake.schema import PrimitiveType
 
+from benchmarks.feeding import create, feed
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt import Outcome, attempt
+from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.clock import now_us
-from tidewheel.commits.commit import create_table
-from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import receipt_of
-from tidewheel.commits.work import Work
-from tidewheel.commits.written import NOTHING_WRITTEN, read_back
 from tidewheel.hands import archive_job
 from tidewheel.indexing.definition import Clock, Definition, Retention
-from tidewheel.indexing.fates import DEAD_ON_ARRIVAL
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.plan import Plan, plan_update
-from tidewheel.indexing.receipts import Operation as Kind
-from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.slots import TimeAxis
-from tidewheel.local.new_files import write_rows
-from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.rows import file_schema
 from tidewheel.storage.location import Location
 
 MINUTE_US = 60_000_000
@@ -84,41 +70,12 @@ class LocalArchive:
             retention=Retention(self.grace_us, self.grace_us, 10 * self.grace_us, self.grace_us),
             salt="salt",
         )
-        create_table(self.job.location, FIELDS, definition, Receipt(Kind.INIT, "init", 0, None, 0, self.now_us))
+        create(self.job, FIELDS, definition)
         return self
 
     def update(self, batches: Mapping[int, Sequence[Event]]) -> Outcome:
-        return attempt(self.job, _Bring(batches))
-
-
-@dataclass
-class _Bring(Operation):
-    batches: Mapping[int, Sequence[Event]]
-
-    def plan(self, one: Try) -> Plan:
-        return plan_update(one.state, self.batches)
-
-    def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        schema, axis = file_schema(one.snapshot), one.state.definition.axis
-        assert plan.watermark is not None
-        fresh, fates = [], {}
-        for slot, events in self.batches.items():
-            stored = [event for event in events if axis.expiration_slot_of(event.until_us) > plan.watermark]
-            fates[(slot, DEAD_ON_ARRIVAL)] = len(events) - len(stored)
-            fresh += [(slot, event) for event in stored]
-        sources = [change.file for change in plan.rewritten]
-        kept = schema.empty_table()
-        if sources:
-            stays = (pc.field("exp_slot") > plan.watermark) & ~pc.field("ins_slot").isin(list(self.batches))
-            kept = rows_of(one.job.location, sources, schema).to_table(filter=stays)
-        rows = pa.concat_tables([kept, _table(fresh, schema, axis)])
-        if rows.num_rows:
-            write_rows(one, plan, rows, folder)
-        written = read_back(one.job.location, folder, one.state.definition) if rows.num_rows else NOTHING_WRITTEN
-        return Work(plan, folder, replace(written, fates=fates))
-
-    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
-        return receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
+        events = [(slot, event) for slot, batch in batches.items() for event in batch]
+        return feed(self.job, batches, _table(events, file_schema(self.job.snapshot()), self.axis))
 
 
 def _table(events: Sequence[tuple[int, Event]], schema: pa.Schema, axis: TimeAxis) -> pa.Table:
