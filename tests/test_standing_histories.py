@@ -47,13 +47,17 @@ def coverages(model: ModelQueries, query: Query) -> dict[int, Coverage]:
 
 
 def share(covered: dict[int, Coverage], query: Query, at_us: int) -> float:
-    """Of the slots on which an answer depends, those that are covered for it."""
+    """Of the slots on which an answer depends, those that are covered for it.
+
+    It depends on those of its window (and before, as far as times may lie ahead), and on late ones that are not whole.
+    """
     last = AXIS.slot_of(at_us + query.terms.late_us - 1)
-    reach_us = query.terms.window_us
-    first = AXIS.slot_of(at_us - 1) - SPAN + 1 if reach_us is None else AXIS.slot_of(at_us - reach_us)
+    reach_us, ahead_us = query.terms.window_us, query.terms.ahead_us
+    first = AXIS.slot_of(at_us - 1) - SPAN + 1 if reach_us is None else AXIS.slot_of(at_us - reach_us - ahead_us)
     before = AXIS.slot_of(at_us - 1)
     wanted = range(first, last + 1)
-    return sum(slot in covered and covered[slot].is_exact(before) for slot in wanted) / len(wanted)
+    late = [slot for slot, one in covered.items() if query.terms.time and slot > last and not one.is_exact(before)]
+    return sum(slot in covered and covered[slot].is_exact(before) for slot in wanted) / (len(wanted) + len(late))
 
 
 def check(model: ModelQueries, query: Query) -> int:

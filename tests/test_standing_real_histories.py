@@ -107,7 +107,7 @@ class Played:
         self.forgotten: list[tuple[str, int]] = []
         self.past: list[dict[int, list[Event]]] = []
         self.queries = [random_query(self.chance, number) for number in range(4)]
-        self.head, self.compared = 0, 0
+        self.head, self.compared, self.updated = 0, 0, -1
 
     def step(self) -> None:
         act = self.chance.choice(["next"] * 6 + ["back", "replay", "jump", "forget", "undo", "vacuum", "queries"])
@@ -116,7 +116,7 @@ class Played:
             forget(self.archive.job, keys=[(key,)])
             self.forgotten.append((key, max(self.latest)))
             self.past = []
-        elif act == "undo" and self.past:
+        elif act == "undo" and self.past and self.version == self.updated:
             try:
                 undo(self.archive.job)
                 self.latest = self.past.pop()
@@ -139,6 +139,12 @@ class Played:
             self.latest[slot] = random_events(self.chance, slot)
             self.head = max(self.head, slot)
             self.archive.update({slot: self.latest[slot]})
+            self.updated = self.version
+
+    @property
+    def version(self) -> int:
+        """That of the source: an undo takes back an update only if nothing was committed since."""
+        return self.archive.job.snapshot().version
 
     def refresh(self, monkeypatch: pytest.MonkeyPatch) -> None:
         if self.chance.random() < 0.25:

@@ -117,36 +117,45 @@ class Reflection:
         return numbers, [0, *accumulate(sums[number] for number in numbers)]
 
     @cached_property
-    def _slots(self) -> tuple[list[int], list[int], list[int]]:
-        slots = sorted(slot for slot, one in self.lineages.items() if one.coverage.cover is not Cover.NONE)
-        marks = (hash_of(slot, self.lineages[slot].coverage.to_text()) for slot in slots)
-        # Where only the living were folded, a slot counts from a report on.
-        return slots, [0, *accumulate(marks)], [0, *accumulate(self._is_partly(slot) for slot in slots)]
-
-    def _is_partly(self, slot: int) -> int:
-        return int(self.lineages[slot].coverage.cover is not Cover.ALL)
+    def _slots(self) -> tuple[list[int], list[int], list[int], list[int]]:
+        """The slots that partials tell of, with running sums: of their coverage, of those that are not whole."""
+        slots = sorted(self.lineages)
+        marks = [hash_of(slot, self.lineages[slot].coverage.to_text()) for slot in slots]
+        partly = [int(self.lineages[slot].coverage.cover is not Cover.ALL) for slot in slots]
+        lacking = [mark * part for mark, part in zip(marks, partly, strict=True)]
+        return slots, [0, *accumulate(marks)], [0, *accumulate(partly)], [0, *accumulate(lacking)]
 
     @property
     def slot_min(self) -> int | None:
-        slots = self._slots[0]
-        return slots[0] if slots else None
+        """The first slot of which anything could be read."""
+        read = (slot for slot in self._slots[0] if self.lineages[slot].coverage.cover is not Cover.NONE)
+        return next(read, None)
 
     def digest(self, first: int | None, end: int, slot_first: int | None, slot_last: int) -> int:
-        """Of fragments [first, end) and slots [slot_first, slot_last]; None is the beginning."""
+        """Of fragments [first, end), of slots [slot_first, slot_last], and of later ones that are not whole."""
         numbers, sums = self._fragments
         content = sums[bisect_left(numbers, end)] - (0 if first is None else sums[bisect_left(numbers, first)])
-        slots, marks, _ = self._slots
+        slots, marks, _, lacking = self._slots
         low = 0 if slot_first is None else bisect_left(slots, slot_first)
-        covered = marks[bisect_left(slots, slot_last + 1)] - marks[low]
+        high = bisect_left(slots, slot_last + 1)
+        covered = marks[high] - marks[low] + lacking[-1] - lacking[high]
         return (content * _ODD[0] + covered * _ODD[1]) & DIGEST_MASK
 
     def covered(self, slot_first: int, slot_last: int, slot_before: int) -> int:
         """How many of the slots [slot_first, slot_last] a report at the end of `slot_before` can rely on."""
-        slots, _, partly = self._slots
+        slots, _, partly, _ = self._slots
         low, high = bisect_left(slots, slot_first), bisect_left(slots, slot_last + 1)
         if partly[high] == partly[low]:
             return high - low
         return sum(self.lineages[slot].coverage.is_exact(slot_before) for slot in slots[low:high])
+
+    def lacking_after(self, slot_last: int, slot_before: int) -> int:
+        """How many later slots are there and not whole: late records of theirs may be missing from any window."""
+        slots, _, partly, _ = self._slots
+        high = bisect_left(slots, slot_last + 1)
+        if not self.tree.time or partly[-1] == partly[high]:
+            return 0
+        return sum(not self.lineages[slot].coverage.is_exact(slot_before) for slot in slots[high:])
 
 
 def hash_of(slot: int, text: str) -> int:
@@ -243,17 +252,18 @@ def _by_slot(axis: TimeAxis, reports: Iterable[int]) -> Iterator[tuple[int, list
 
 
 def _slots_of(state: AnswerState, query: Query, at_us: int) -> tuple[int, int]:
-    """The slots on which an answer depends."""
+    """The slots on which an answer depends. Times may lie ahead of their slot, so an older one may reach into it."""
     last = slot_of_report(state.axis, at_us + query.terms.late_us)
     if query.terms.window_us is None:
         return slot_of_report(state.axis, at_us) - state.span + 1, last
-    return state.axis.slot_of(at_us - query.terms.window_us), last
+    return state.axis.slot_of(at_us - query.terms.window_us - query.terms.ahead_us), last
 
 
 def _report(state: AnswerState, query: Query, reflection: Reflection, at_us: int) -> DueReport:
     first, last = _slots_of(state, query, at_us)
-    there = reflection.covered(first, last, slot_of_report(state.axis, at_us))
-    wanted = last - first + 1
+    before = slot_of_report(state.axis, at_us)
+    there = reflection.covered(first, last, before)
+    wanted = last - first + 1 + reflection.lacking_after(last, before)
     if there == wanted:
         return DueReport(at_us, 1.0)
     return DueReport(at_us, there / wanted, f"{wanted - there} of {wanted} slots are not covered")
