@@ -21,10 +21,11 @@ from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, read_back
 from tidewheel.indexing.definition import Definition
-from tidewheel.indexing.fates import DEAD_ON_ARRIVAL
+from tidewheel.indexing.fates import DEAD_ON_ARRIVAL, FORGOTTEN
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
+from tidewheel.local.keys import are_forgotten
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, rows_of
 
@@ -50,6 +51,9 @@ class _Feed(Operation):
     def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
         schema = file_schema(one.snapshot)
         given = self.rows.select(schema.names).cast(schema)
+        definition = one.state.definition
+        hit = are_forgotten(given, plan.tombstones, definition.key, definition.salt)
+        gone, given = _by_slot(given.filter(hit)), given.filter(pc.invert(hit))
         assert plan.watermark is not None
         fresh = given.filter(pc.greater(given.column("exp_slot"), plan.watermark))
         sources = [change.file for change in plan.rewritten]
@@ -65,6 +69,7 @@ class _Feed(Operation):
         for slot, count in _by_slot(fresh).items():
             dead[slot] -= count
         fates = {(slot, DEAD_ON_ARRIVAL): dead.get(slot, 0) for slot in self.slots}
+        fates |= {(slot, FORGOTTEN): count for slot, count in gone.items()}
         return Work(plan, folder, replace(written, fates=fates))
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
@@ -72,5 +77,7 @@ class _Feed(Operation):
 
 
 def _by_slot(rows: pa.Table) -> dict[int, int]:
+    if not rows.num_rows:
+        return {}
     counted = pc.value_counts(rows.column("ins_slot").combine_chunks())
     return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.receipts import Tombstone
 from tidewheel.storage.key_values import typed_key
 
 _KNOWN = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
@@ -50,6 +51,18 @@ def digest_of(columns: Sequence[str], values: Sequence[Any], salt: str) -> str:
     """
     members = (f"{_text(name)}:{_written(value)}" for name, value in zip(columns, values, strict=True))
     return sha256(f"{salt}{{{','.join(members)}}}".encode()).hexdigest()[:DIGEST_CHARACTERS]
+
+
+def are_forgotten(rows: pa.Table, tombstones: Sequence[Tombstone], key: Sequence[str], salt: str) -> pa.Array:
+    """Which records some tombstones cover that know them by their key. Cost: a digest for each row."""
+    bounds = {one.digest: one.slot_max for one in tombstones if one.columns == tuple(key)}
+    if not bounds:
+        return pa.repeat(pa.scalar(False), rows.num_rows)
+    found = []
+    for row in rows.select(["ins_slot", *key]).to_pylist():
+        bound = bounds.get(digest_of(key, [row[name] for name in key], salt))
+        found.append(bound is not None and row["ins_slot"] <= bound)
+    return pa.array(found, pa.bool_())
 
 
 def _written(value: Any) -> str:

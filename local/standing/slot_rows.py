@@ -21,7 +21,7 @@ from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.state import TableState
-from tidewheel.local.keys import digest_of, knows
+from tidewheel.local.keys import are_forgotten, knows
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.queries.standing.lineage import Cover, Coverage
 from tidewheel.storage.ledger_store import receipts_since, state_of
@@ -141,9 +141,7 @@ def _without_forgotten(rows: pa.Table, tombstones: Sequence[Tombstone], snapshot
     schema = pa.schema([rows.schema.field(name) for name in key])
     if any(one.columns != key for one in tombstones) or not knows(schema):
         raise _GoneError("records were forgotten since by more than keys that can be told apart here")
-    digests = {one.digest for one in tombstones}
-    keep = [digest_of(key, list(one.values()), salt) not in digests for one in rows.select(list(key)).to_pylist()]
-    return rows.filter(pa.array(keep, pa.bool_()))
+    return rows.filter(pc.invert(are_forgotten(rows, tombstones, key, salt)))
 
 
 def reader_of(job: ArchiveJob) -> SlotReader:
