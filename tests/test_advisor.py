@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 
 import pytest
@@ -23,12 +22,6 @@ LOADS = {
     "constant": Workload(14_000, 14e6, constant(9), probes=20),
     "span 1": Workload(10, 1e4, uniform(1)),
 }
-
-
-def test_examples() -> None:
-    examples = doctest.testmod(advisor)
-    assert examples.attempted > 0
-    assert examples.failed == 0
 
 
 @pytest.mark.parametrize("load", LOADS.values(), ids=LOADS)

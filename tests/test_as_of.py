@@ -1,22 +1,15 @@
 """The moment of a read: three rules, each against its own sentence."""
 
-import doctest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidewheel.indexing import as_of
 from tidewheel.indexing.as_of import answers_for, as_of_default_us, version_as_of, watermark_end_us
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.slots import TimeAxis
 
 AXIS = TimeAxis(interval_us=10, epoch_us=3)
 WATERMARKS = st.lists(st.none() | st.integers(-20, 20), max_size=12)
-
-
-def test_the_examples():
-    assert doctest.testmod(as_of).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 from collections import Counter
 from fractions import Fraction
 from math import lcm
 
 import pytest
 
-from tidewheel.indexing import balance
 from tidewheel.indexing.balance import (
     live_cells,
     period_slots,
@@ -33,12 +31,6 @@ def round_robin(classes: int, span: int) -> Layout:
 
 def chronological(classes: int, span: int) -> Layout:
     return Layout(LayoutKind.CHRONOLOGICAL, classes, classes, span)
-
-
-def test_examples() -> None:
-    examples = doctest.testmod(balance)
-    assert examples.attempted > 0
-    assert examples.failed == 0
 
 
 def test_live_cells_are_those_of_the_slots_that_can_still_live() -> None:

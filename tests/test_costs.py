@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from tidewheel.indexing import costs, estimates
 from tidewheel.indexing.costs import (
     MEASURED_MEDIUM,
     MediumCosts,
@@ -31,13 +28,6 @@ def workload(lifetimes: Lifetimes, probes: float = 0, scans: float = 0, probe_ro
 def round_robin(rows: int, columns: int, span: int, strategy: Strategy, **bounds: float) -> Generation:
     layout = Layout(LayoutKind.ROUND_ROBIN, rows, columns, span)
     return Generation(1, layout, strategy, **bounds)  # type: ignore[arg-type]
-
-
-def test_examples() -> None:
-    for module in (costs, estimates):
-        examples = doctest.testmod(module)
-        assert examples.attempted > 0
-        assert examples.failed == 0
 
 
 @pytest.mark.parametrize("lifetimes", [uniform(36), uniform(24), heavy_tailed(30)], ids=["u36", "u24", "heavy"])

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 
 import pytest
 
-from tidewheel.indexing import folding
 from tidewheel.indexing.folding import fold_count, folded_runs
 from tidewheel.indexing.state import FileFact
-
-
-def test_examples() -> None:
-    examples = doctest.testmod(folding)
-    assert examples.attempted > 0
-    assert examples.failed == 0
 
 
 def appended(sizes: list[float], runs_max: int) -> tuple[list[float], float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import random
 from collections import Counter
@@ -10,7 +9,6 @@ from collections import Counter
 import pytest
 
 from tests.support.model_table import ModelTable, definition_of
-from tidewheel.indexing import forecast as forecast_module
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.forecast import Cells, forecast
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
@@ -40,12 +38,6 @@ def steady_cells(watermark: int) -> Cells:
         for i in range(watermark - SPAN + 1, watermark + 1)
         for x in range(watermark + 1, i + SPAN + 1)
     }
-
-
-def test_examples() -> None:
-    examples = doctest.testmod(forecast_module)
-    assert examples.attempted > 0
-    assert examples.failed == 0
 
 
 @pytest.mark.parametrize("strategy", Strategy)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 from dataclasses import replace
 from datetime import date, timedelta
@@ -35,10 +34,6 @@ DRAWN = {
     "bool": lambda chance: chance.random() < 0.5,
 }
 HASHED = ("int64", "int32", "int16", "string", "binary", "date32")
-
-
-def test_examples() -> None:
-    assert doctest.testmod(key_filters).failed == 0
 
 
 @pytest.mark.parametrize("kind", DRAWN)

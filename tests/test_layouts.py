@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from itertools import product
 
 import pytest
 
-from tidewheel.indexing import layouts
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy, hashed_class
 
@@ -26,12 +24,6 @@ def small_layouts() -> Iterator[Layout]:
 
 LAYOUTS = list(small_layouts())
 PERIODIC = [layout for layout in LAYOUTS if layout.kind is not LayoutKind.RANDOMIZED]
-
-
-def test_examples() -> None:
-    examples = doctest.testmod(layouts)
-    assert examples.attempted > 0
-    assert examples.failed == 0
 
 
 def test_every_slot_has_a_class() -> None:

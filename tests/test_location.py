@@ -1,19 +1,12 @@
 """A place by any name is the same place for delta-rs, pyarrow, Spark and DuckDB, or is refused."""
 
-import doctest
-
 import pytest
 from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.reader import Reader
-from tidewheel.storage import location
 from tidewheel.storage.location import Location
-
-
-def test_the_examples():
-    assert doctest.testmod(location).failed == 0
 
 
 @pytest.mark.parametrize("name", ["x y", "ü", "a#b", "a?b", "a[b]", "a{b,c}", "st*r", "it's", 'say "hi"', "50%", "a:b"])

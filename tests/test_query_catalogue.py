@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
-import importlib
 import json
-import pkgutil
 import re
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 
 from benchmarks import windows
 from tests.support.query_operations import CASES
-from tidewheel import queries
 from tidewheel.queries.choice import TECHNIQUES
 
 ROOT = Path(__file__).parent.parent
@@ -47,13 +44,6 @@ def test_the_examples_run(page: Path) -> None:
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     assert len(examples.examples) >= 10
     assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(examples).failed == 0
-
-
-@pytest.mark.parametrize(
-    "module", [found.name for found in pkgutil.walk_packages(queries.__path__, "tidewheel.queries.")]
-)
-def test_examples_of_modules_run(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
 def test_the_benchmark_has_every_technique(capsys: pytest.CaptureFixture[str]) -> None:

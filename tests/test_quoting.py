@@ -1,14 +1,11 @@
 """Whatever people call things, it stays one name or one value."""
 
-import doctest
-
 import duckdb
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.sql import quoting
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_list, quote_literal
 from tidewheel.sql.templates import render
 
@@ -35,10 +32,6 @@ NASTY = (
 def connection():
     with duckdb.connect(":memory:") as connection:
         yield connection
-
-
-def test_the_examples():
-    assert doctest.testmod(quoting).failed == 0
 
 
 @settings(deadline=None)

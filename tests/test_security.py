@@ -7,7 +7,6 @@ command lines in test_cli_fuzz.
 from __future__ import annotations
 
 import ast
-import doctest
 import logging
 import re
 from dataclasses import dataclass, replace
@@ -25,7 +24,6 @@ from tests.support.built_table import HOUR_US, BuiltTable
 from tests.support.toml_archives import TomlArchive
 from tidewheel.cli import main
 from tidewheel.commits.forget import forget
-from tidewheel.indexing import printable as printable_module
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput
@@ -68,10 +66,6 @@ COLUMNS = (
     "<b>",
     "*",
 )
-
-
-def test_the_examples() -> None:
-    assert doctest.testmod(printable_module).failed == 0
 
 
 @pytest.mark.parametrize("text", FORGERIES)

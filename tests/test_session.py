@@ -3,14 +3,12 @@ connect to it."""
 
 from __future__ import annotations
 
-import doctest
 import os
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import sockets
 from tests.support.processes import processes_below
 from tests.support.sockets import is_outer, listening
 from tidewheel.jobs.session import cluster_secret, session_conf
@@ -39,10 +37,6 @@ def test_a_collector_that_was_chosen_stays_alone(place: str, tmp_path: Path, mon
     (tmp_path / "spark-defaults.conf").write_text("spark.driver.extraJavaOptions  -Dx=y -XX:+UseG1GC\n")
     monkeypatch.setenv(place, str(tmp_path) if place == "SPARK_CONF_DIR" else "-Dx=y -XX:+UseZGC")
     assert OURS not in options()
-
-
-def test_the_examples_of_addresses() -> None:
-    assert doctest.testmod(sockets).failed == 0
 
 
 def test_a_local_spark_listens_on_the_loopback_only(spark: SparkSession) -> None:

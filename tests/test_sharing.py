@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 from itertools import pairwise
 
 import pytest
 
-from tidewheel.indexing import sharing
 from tidewheel.indexing.sharing import SMALLEST_PIECES_OF_A_FILE, Piece, shared, tasks_for
 
 Shares = dict[tuple[int, ...], tuple[Piece, ...]]
-
-
-def test_examples() -> None:
-    examples = doctest.testmod(sharing)
-    assert examples.attempted > 0
-    assert examples.failed == 0
 
 
 def loads_of(shares: Shares, sizes: dict[tuple[int, ...], float], tasks: int) -> list[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise, product
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidewheel.indexing import slots
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import (
     INTERVAL_MAX_US,
@@ -27,12 +25,6 @@ from tidewheel.indexing.slots import (
 AXES = [TimeAxis(interval, epoch) for interval, epoch in product(range(1, 5), range(-3, 4))]
 TIMES = range(-25, 26)
 closed_ranges = st.lists(st.tuples(st.integers(-30, 30), st.integers(0, 8)).map(lambda pair: (pair[0], sum(pair))))
-
-
-def test_examples() -> None:
-    examples = doctest.testmod(slots)
-    assert examples.attempted > 0
-    assert examples.failed == 0
 
 
 @pytest.mark.parametrize("axis", AXES, ids=str)

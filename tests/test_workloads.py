@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from tidewheel.indexing import workloads
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.workloads import Lifetimes, Workload, bimodal, constant, heavy_tailed, uniform
 
@@ -17,12 +14,6 @@ SHAPES = {
     "heavy": heavy_tailed(12),
     "short-lived too": (0.25, 0.5, 0.25),
 }
-
-
-def test_examples() -> None:
-    examples = doctest.testmod(workloads)
-    assert examples.attempted > 0
-    assert examples.failed == 0
 
 
 @pytest.mark.parametrize("lifetimes", SHAPES.values(), ids=SHAPES)
