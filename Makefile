@@ -29,14 +29,15 @@ airflow: setup ## Airflow on this machine, with an archive fed every minute (POR
 ##@ Every change
 
 .PHONY: test
-test: check ## Lint, types and the default tests
+test: check ## Lint, types, dead code and the default tests
 	$(BIN)/pytest -q
 
 .PHONY: check
-check: setup ## Lint and types only
+check: setup ## Lint, types and dead code only
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/vulture
 
 .PHONY: format
 format: setup ## Let ruff rewrite what it can

@@ -45,9 +45,6 @@ class Store:
             race["contenders"] = {one: race["contenders"][one] for one in contenders[name] if one in race["contenders"]}
         self.values["races"] = races
 
-    def has_experiment(self, name: str, fingerprint: str) -> bool:
-        return self.experiment(name).get("fingerprint") == fingerprint
-
     def experiment(self, name: str) -> dict[str, Any]:
         return self.values["experiments"].get(name, {})
 

@@ -127,9 +127,6 @@ class _Sums:
         folds = subindices / pause
         return self._prediction(live / pause, read, self._received_columns() + folds, runs=runs, dead=dead)
 
-    def _tail(self, slots: int) -> float:
-        return self.tails[slots] if slots < len(self.tails) else 0.0
-
     def _row_bytes(self) -> float:
         return self.workload.arriving_bytes * self._stepped_tails(self.generation.layout.insertion_classes)
 

@@ -29,8 +29,6 @@ from tidewheel.indexing.slots import iso, moment
 pytestmark = pytest.mark.cluster
 
 WORKER_GONE_S = 240
-# Services that have no business with the object store.
-STRANGERS = ("api-server", "dag-processor", "triggerer", "airflow-clean", "deploy.worker", "deploy.master", "postgres")
 DEMO_TABLE = "s3a://archives/tables/demo"
 
 

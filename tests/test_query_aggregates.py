@@ -15,7 +15,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.aggregates import HOLISTIC, MAKERS, Argument, Kind, aggregate
 
 SEED = 20261119
-WHOLE, REAL, TRUTH = Argument(Kind.WHOLE), Argument(Kind.FLOAT), Argument(Kind.BOOLEAN)
+WHOLE, REAL = Argument(Kind.WHOLE), Argument(Kind.FLOAT)
 LIMITED = tuple(name for name, maker in MAKERS.items() if maker.limited)
 
 

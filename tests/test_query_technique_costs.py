@@ -20,7 +20,6 @@ from tidewheel.queries.techniques.slick_deque_non_inv import SlickDequeNonInv
 VECTORS = json.loads((Path(__file__).parent / "query_vectors/technique_costs.json").read_text(encoding="utf-8"))[
     "vectors"
 ]
-SLICK = "SlickDeque (Non-Inv)"
 
 
 def name_of(vector: dict[str, Any]) -> str:

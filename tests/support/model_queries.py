@@ -125,7 +125,6 @@ class ModelDerived:
 
     ledger: Ledger = field(default_factory=Ledger)
     rows: dict[tuple[int, str], dict[tuple[Any, ...], tuple[Any, ...]]] = field(default_factory=dict)
-    rows_written: int = 0
 
     def put(self, source: Ledger, batches: dict[tuple[int, str], tuple[tuple[str, ...], dict[Any, Any]]]) -> None:
         slots = tuple(
@@ -140,7 +139,6 @@ class ModelDerived:
         self.ledger = fold(self.ledger, version, receipt, SPAN)
         for key, (_, rows) in batches.items():
             self.rows[key] = rows
-            self.rows_written += len(rows)
 
 
 @dataclass
