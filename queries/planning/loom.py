@@ -1,0 +1,81 @@
+"""A loom weaves requests into trees and tells what they cost: all that a planner works with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tidewheel.queries.planning.cost_model import Cost, ModelMaker, PanesModel, State
+from tidewheel.queries.planning.edge_space import Edges
+from tidewheel.queries.planning.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """Requests that share partials, by position in the workload, ascending."""
+
+    members: tuple[int, ...]
+    edges: Edges
+    state: State
+    cost: Cost
+
+
+class Loom:
+    """Trees of one workload under one cost model. `evaluations` counts the costs that were asked for."""
+
+    def __init__(self, workload: Workload, model: ModelMaker = PanesModel) -> None:
+        self.workload = workload
+        self.space = workload.space
+        self.model = model(workload)
+        self.evaluations = 0
+        self.singles = tuple(self._single(position) for position in range(len(workload.requests)))
+
+    def _single(self, position: int) -> Tree:
+        edges, state = self.space.edges(self.workload.phases[position]), self.model.start(position)
+        return Tree((position,), edges, state, self.model.cost(self.space.count(edges), state))
+
+    def weave(self, one: Tree, other: Tree) -> Tree:
+        edges, state = self.space.union(one.edges, other.edges), self.model.join(one.state, other.state)
+        members = tuple(sorted(one.members + other.members))
+        return Tree(members, edges, state, self.model.cost(self.space.count(edges), state))
+
+    def woven_cost(self, one: Tree, other: Tree) -> Cost:
+        self.evaluations += 1
+        state = self.model.join(one.state, other.state)
+        return self.model.cost(self.space.count(self.space.union(one.edges, other.edges)), state)
+
+    def gain(self, one: Tree, other: Tree) -> Cost:
+        """What weaving them saves."""
+        return one.cost + other.cost - self.woven_cost(one, other)
+
+    def tree(self, members: Iterable[int]) -> Tree:
+        first, *rest = (self.singles[position] for position in members)
+        for single in rest:
+            first = self.weave(first, single)
+        return first
+
+    def rate(self, tree: Tree) -> Fraction:
+        """Edges per unit of time."""
+        return Fraction(self.space.count(tree.edges), self.space.length)
+
+    def cost_of(self, trees: Iterable[Tree]) -> Cost:
+        costs = [tree.cost for tree in trees]
+        return sum(costs) + self.model.once if costs else 0
+
+    def alike(self) -> list[Tree]:
+        """One tree for all requests with the same edges, where such always gain by sharing; else one for each."""
+        if not self.model.alike_always_share:
+            return list(self.singles)
+        found: dict[Edges, list[int]] = {}
+        for single in self.singles:
+            found.setdefault(single.edges, []).extend(single.members)
+        return [self.tree(members) for members in found.values()]
+
+
+def in_order(trees: Iterable[Tree]) -> list[Tree]:
+    return sorted(trees, key=lambda tree: tree.members)
+
+
+def partition_of(trees: Sequence[Tree]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tree.members for tree in in_order(trees))
