@@ -19,6 +19,8 @@ FORMAT_VERSION = 1
 # The columns tidewheel adds to every record, and the partition columns of the table.
 STORED_COLUMNS = ("ins_slot", "exp_slot", "valid_until", "row_hash")
 PARTITION_COLUMNS = ("layout", "g", "e")
+# What standing queries keep of an archive: archives of their own, beside it and named NAME.partials, NAME.answers.
+DERIVED_KINDS = ("partials", "answers")
 RESERVED_COLUMNS = frozenset(STORED_COLUMNS + PARTITION_COLUMNS)
 
 

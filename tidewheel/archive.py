@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidewheel.clock import Moment, moment_us
+from tidewheel.derived import refuse_derived, row_check
 from tidewheel.hands import archive_job
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.guards import guard_count
 from tidewheel.indexing.layouts import Generation
 from tidewheel.indexing.slots import TimeAxis, count_of, gaps_of, gaps_within, range_members
-from tidewheel.resolve import Target, resolve
+from tidewheel.resolve import Target, archives_folder, resolve
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -75,6 +76,8 @@ class Archive:
     ) -> None:
         self.path = target.path
         self.file = target.file
+        self.source = target.source
+        self.folder = target.folder or archives_folder()
         self._clock = clock
         self._progress = progress
 
@@ -135,6 +138,7 @@ class Archive:
         """Create the empty archive; `example` names a slot to learn the columns from, if the file has no schema."""
         from tidewheel.jobs.create import create
 
+        refuse_derived(self, "init")
         return create(self.job, None if example is None else self.slots(example)[0])
 
     def update(
@@ -154,6 +158,7 @@ class Archive:
         A slot that comes again is replaced. `archive.update("2026-11-18T10:00Z").receipt`
         `on_plan` is told of the plan before it is carried out, and of the next one if somebody else was first.
         """
+        refuse_derived(self, "update")
         confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many)
         return self._update(self.slots(start, end), confirmed, dry_run, on_plan)
 
@@ -175,6 +180,7 @@ class Archive:
 
         What is committed stays when a later commit fails; with `missing`, a second call goes on from there.
         """
+        refuse_derived(self, "backfill")
         confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many)
         slots = self.slots_to_fill(start, end, missing=missing, allow_many=allow_many)
         outcomes = []
@@ -197,6 +203,7 @@ class Archive:
         """
         from tidewheel.commits.expire import expire
 
+        refuse_derived(self, "expire")
         confirmed = _confirmations(allow_future, allow_jump)
         slot = self._last_complete_slot() if through is None else self.slots(through)[0]
         return expire(self.job, slot, confirmed=confirmed, dry_run=dry_run)
@@ -208,6 +215,7 @@ class Archive:
         """
         from tidewheel.commits.migrate import migrate
 
+        refuse_derived(self, "migrate")
         return migrate(self.job, generation or self.job.require_file().generation, relocate=rebuild, dry_run=dry_run)
 
     def forget(self, keys: Iterable[Sequence[Any]] = (), *, where: str = "", dry_run: bool = False) -> Forgotten:
@@ -218,12 +226,14 @@ class Archive:
         """
         from tidewheel.commits.forget import forget
 
+        refuse_derived(self, "forget")
         return forget(self.job, keys=keys, where=where, dry_run=dry_run)
 
     def undo(self, to_version: int | None = None, *, dry_run: bool = False) -> Undone:
         """Go back to an earlier version, the one before the last operation unless another is named."""
         from tidewheel.commits.undo import undo
 
+        refuse_derived(self, "undo")
         return undo(self.job, to_version=to_version, dry_run=dry_run)
 
     def vacuum(self, *, dry_run: bool = False) -> VacuumReport:
@@ -245,7 +255,7 @@ class Archive:
         """Compare what the ledger says is alive with what is in the files, cell by cell; with `deep`, row by row."""
         from tidewheel.jobs.audit import audit
 
-        return audit(self.job, deep=deep)
+        return audit(self.job, deep=deep, rows=row_check(self))
 
     def quarantined(self, start: Moment | None = None, end: Moment | None = None) -> list[Quarantined]:
         """The records that were set aside, with the rule they broke: of the slot that starts at a moment, of those of

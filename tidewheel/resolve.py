@@ -3,6 +3,7 @@
     netflow                  the file netflow.toml in $TIDEWHEEL_ARCHIVES, or else in ./archives
     path/to/netflow.toml     that archive file
     path/to/table, s3a://…   a table; everything but its source is known from it
+    netflow.answers          what standing queries keep of netflow, beside its table; also netflow.partials
 
 Relative paths in an archive file start at the file's own folder, so it does not matter where a command is run.
 """
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from tidewheel.indexing.definition import ArchiveFile, Source, SourceKind
+from tidewheel.indexing.definition import DERIVED_KINDS, ArchiveFile, Source, SourceKind
 from tidewheel.indexing.errors import InvalidInput
 
 FOLDER_VARIABLE = "TIDEWHEEL_ARCHIVES"
@@ -24,10 +25,15 @@ FOLDER = "archives"
 
 @dataclass(frozen=True)
 class Target:
-    """Where an archive's table lies, and its archive file if it was named by that."""
+    """Where an archive's table lies; its archive file and the folder of that, if it was named by it.
+
+    `source` is what people call the archive that this one is derived from, if it was named so.
+    """
 
     path: str
     file: ArchiveFile | None = None
+    source: str = ""
+    folder: Path | None = None
 
 
 def resolve(name: str | Path) -> Target:
@@ -41,10 +47,24 @@ def resolve(name: str | Path) -> Target:
     # Not Path.is_file and is_dir: those raise for a name that is longer than any file's.
     if "/" not in text and os.path.isfile(named := archives_folder() / f"{text}.toml"):
         return _from_file(named)
+    if derived := _derived(text):
+        return derived
     # A path that a table could lie at; whether one does is for the command to say.
     if "/" in text or os.path.isdir(path):
         return Target(str(path))
     raise _unknown(text)
+
+
+def _derived(text: str) -> Target | None:
+    """Partials or answers by the name of their archive, or of its file: they lie beside its table."""
+    source, _, kind = text.rpartition(".")
+    if kind not in DERIVED_KINDS:
+        return None
+    is_name = "/" not in source and os.path.isfile(archives_folder() / f"{source}.toml")
+    if not (is_name or source.endswith(".toml")):
+        return None
+    path = resolve(source).path.rstrip("/")
+    return Target(f"{path}.{kind}", source=source)
 
 
 def archives_folder() -> Path:
@@ -82,7 +102,7 @@ def absolute(path: str, folder: Path) -> str:
 
 def _from_file(path: Path) -> Target:
     file = read_archive_file(path)
-    return Target(file.path, file)
+    return Target(file.path, file, folder=path.absolute().parent)
 
 
 def _absolute_source(source: Source, folder: Path) -> Source:

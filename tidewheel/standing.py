@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidewheel.clock import Moment, moment_us
+from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.standing.query import Query, QueryText
 from tidewheel.queries.standing.query_fields import REFERENCE
 from tidewheel.queries.standing.query_file import parse_query_file
-from tidewheel.resolve import archives_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,14 +28,9 @@ if TYPE_CHECKING:
 FOLDER = "queries"
 
 
-def query_files() -> list[Path]:
-    """The query files of this place: *.toml in the folder `queries` beside the archive files."""
-    return sorted((archives_folder() / FOLDER).glob("*.toml"))
-
-
-def read_texts() -> Iterator[QueryText]:
-    """The queries of all files."""
-    for path in query_files():
+def read_texts(folder: Path) -> Iterator[QueryText]:
+    """The queries of the files *.toml in the folder `queries` beside the archive files."""
+    for path in sorted((folder / FOLDER).glob("*.toml")):
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -52,7 +47,7 @@ class StandingQueries:
     def texts(self) -> list[QueryText]:
         """The queries that ask this archive, as their files say them."""
         name = self._archive.snapshot().definition.name
-        found = [text for text in read_texts() if text.of == name]
+        found = [text for text in read_texts(self._archive.folder) if text.of == name]
         names = [text.name for text in found]
         if twice := sorted({one for one in names if names.count(one) > 1}):
             raise InvalidInput(
@@ -71,6 +66,7 @@ class StandingQueries:
         """Bring partials and answers up to date: what is stale is redone, and nothing else."""
         from tidewheel.local.standing.refresh import Refresh
 
+        refuse_derived(self._archive, "refresh")
         refresh = Refresh(self._archive.job, self.check())
         return refresh.compare() if dry_run else refresh.run()
 
@@ -127,7 +123,7 @@ class StandingQueries:
         """Write a query file to begin with; one that is there is only written over with `replace`."""
         from tidewheel.queries.standing.new_file import new_query_file
 
-        path = archives_folder() / FOLDER / f"{name}.toml"
+        path = self._archive.folder / FOLDER / f"{name}.toml"
         snapshot = self._archive.snapshot()
         text = new_query_file(name, snapshot.definition, [column.name for column in snapshot.columns])
         if path.exists() and not replace:

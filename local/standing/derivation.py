@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.observe import observe
 from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.columns import (
     ANSWER_COLUMNS,
     ANSWER_KEY,
@@ -34,6 +35,18 @@ def derived_location(location: Location, kind: str) -> Location:
 def derived_job(job: ArchiveJob, kind: str) -> ArchiveJob:
     """The partials or answers of an archive, as operations take them."""
     return replace(job, location=derived_location(job.location, kind), file=None)
+
+
+def source_job(job: ArchiveJob, name: str) -> ArchiveJob:
+    """The archive that a derived one of that name is derived from: the one beside it."""
+    uri = job.location.uri
+    suffix = name[name.rindex(".") :]
+    if not uri.endswith(suffix):
+        raise InvalidInput(
+            f"{name} is derived from an archive that lies beside it, and {uri} does not end in {suffix}",
+            "move it back beside its archive",
+        )
+    return replace(job, location=Location(uri.removesuffix(suffix)))
 
 
 def is_there(job: ArchiveJob) -> bool:

@@ -1,8 +1,7 @@
 """A derived archive: a Delta table like any other, fed by this process with batches by slot and part.
 
 The first column of its key is `part`. Rows of parts that come again leave in the commit that brings the new ones; what
-stays of the files that must be rewritten for it is copied with its hash. A row's hash is the lower half of the MD5 of
-its columns as JSON, which DuckDB computes alike in every version.
+stays of the files that must be rewritten for it is copied with its hash (`row_hashes.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import Field, Schema
@@ -33,9 +31,11 @@ from tidewheel.indexing.plan_kinds import plan_nothing
 from tidewheel.indexing.plan_parts import PartsPlan, plan_parts
 from tidewheel.indexing.receipts import BatchKey, Cell, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.receipts import Operation as Kind
+from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.state import SubIndex, TableState
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.row_hashes import hashes_of
 from tidewheel.storage.snapshot import Snapshot, with_definition
 
 LIFE_MAX_US = 400 * MICROS_PER_UNIT["d"]
@@ -167,12 +167,11 @@ class _Put(Operation):
         rows = self.batches.rows
         if rows is None or not rows.num_rows or not plan.keys:
             return schema.empty_table()
-        rows = rows.filter(_are_of(rows, plan.keys))
-        expiring = [axis.expiration_slot_of(at) for at in rows.column("valid_until").cast(pa.int64()).to_pylist()]
-        rows = rows.append_column("exp_slot", pa.array(expiring, pa.int64()))
+        rows = completed(rows.filter(_are_of(rows, plan.keys)), schema, axis)
         if plan.watermark is not None:
             rows = rows.filter(pc.greater(rows.column("exp_slot"), plan.watermark))
-        return _hashed(rows, schema)
+        place = schema.get_field_index("row_hash")
+        return rows.set_column(place, schema.field(place), hashes_of(rows))
 
 
 def _own(plan: Plan) -> PartsPlan:
@@ -190,22 +189,15 @@ def _are_of(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Array:
     return pc.fill_null(pc.and_(pc.is_valid(codes), pc.is_in(codes, wanted)), False)
 
 
-def _hashed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows in the archive's schema, each with its hash; columns that they do not have are NULL."""
+def completed(rows: pa.Table, schema: pa.Schema, axis: TimeAxis) -> pa.Table:
+    """Rows in an archive's schema, with the slot in which they expire; columns that they do not have are NULL."""
+    expiring = [axis.expiration_slot_of(at) for at in rows.column("valid_until").cast(pa.int64()).to_pylist()]
+    rows = rows.append_column("exp_slot", pa.array(expiring, pa.int64()))
     columns = [
         rows.column(one.name).cast(one.type) if one.name in rows.column_names else pa.nulls(rows.num_rows, one.type)
         for one in schema
     ]
-    table = pa.Table.from_arrays(columns, schema=schema)
-    names = [one.name for one in schema if one.name != "row_hash"]
-    plain = table.select(names).rename_columns([f"c{number}" for number in range(len(names))])
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.register("plain", plain)
-        hashes = connection.sql("SELECT md5_number_lower(to_json(plain)) AS h FROM plain").to_arrow_table()
-    signed = hashes.column("h").to_numpy().view("int64")
-    place = schema.get_field_index("row_hash")
-    return table.set_column(place, schema.field(place), pa.array(signed, pa.int64()))
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _slot_receipts(keys: Sequence[BatchKey], batches: Batches, fresh: pa.Table) -> list[SlotReceipt]:

@@ -13,19 +13,20 @@ from tidewheel.local.standing.partials import inputs_of
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.staleness import DueAnswers, StalePartials
+from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, slot_of_report
 from tidewheel.queries.standing.tree import Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One query in a list: how many answers are kept, through when, and how many are due."""
+    """One query in a list: in how many slots answers were given, through which, and how far that is behind."""
 
     query: Query
     slots_given: int
     given_through: int | None
     axis: TimeAxis
+    lag_us: int | None  # None while nothing was given, or nothing is there to be asked
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -33,6 +34,7 @@ class Standing:
             "part": self.query.part,
             "slots_given": self.slots_given,
             "given_through": None if self.given_through is None else iso(self.axis.end_us(self.given_through)),
+            "lag_us": self.lag_us,
         }
 
 
@@ -68,12 +70,23 @@ def standing(job: ArchiveJob, queries: list[Query], axis: TimeAxis) -> list[Stan
     """The queries with what is kept of each."""
     answers = derived_job(job, "answers")
     given = ledger_of(answers.snapshot()).applied_parts if is_there(answers) else {}
+    slot_last = max((last for _, last in ledger_of(job.snapshot()).applied), default=None)
     listed = []
     for query in queries:
         ranges = given.get(query.part, ())
         slots = sum(last - first + 1 for first, last in ranges)
-        listed.append(Standing(query, slots, max((last for _, last in ranges), default=None), axis))
+        through = max((last for _, last in ranges), default=None)
+        listed.append(Standing(query, slots, through, axis, _lag_us(query, axis, slot_last, through)))
     return listed
+
+
+def _lag_us(query: Query, axis: TimeAxis, slot_last: int | None, through: int | None) -> int | None:
+    """By how much the newest report that could be answered is later than the newest answer."""
+    if slot_last is None or through is None:
+        return None
+    terms, end_us = query.terms, axis.end_us(slot_last)
+    newest_us = end_us - (end_us - terms.offset_us) % terms.slide_us
+    return max(0, slot_of_report(axis, newest_us) - through) * axis.interval_us
 
 
 def explained(job: ArchiveJob, queries: list[Query], name: str) -> Explained:

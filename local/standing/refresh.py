@@ -106,7 +106,9 @@ class Refresh:
         assignment = assigned(self.queries, source.max_lifetime_us, stored_trees(self.partials))
         partials, answers = (ledger_of(job.snapshot()) if is_there(job) else Ledger()
                              for job in (self.partials, self.answers))  # fmt: skip
-        stale = stale_partials(source.axis, _now_us(self.job, reader), reader.state.ledger, partials, assignment.trees)
+        stale = stale_partials(
+            source.axis, present_us(self.job, reader), reader.state.ledger, partials, assignment.trees
+        )
         reflected = reflections(source.axis, partials, assignment)
         state = self._answer_state(reader, answers)
         due = [one for query in self.queries
@@ -129,7 +131,7 @@ class Refresh:
     def _make_partials(self, reader: SlotReader, assignment: Assignment) -> tuple[list[StalePartials], Outcome | None]:
         ledger = ledger_of(self.partials.snapshot())
         source = reader.state.ledger
-        axis, now_us = reader.snapshot.definition.axis, _now_us(self.job, reader)
+        axis, now_us = reader.snapshot.definition.axis, present_us(self.job, reader)
         stale = stale_partials(axis, now_us, source, ledger, assignment.trees)
         if not stale and ledger.watermark == source.watermark:
             return [], None
@@ -202,7 +204,7 @@ class Refresh:
     def _answer_state(self, reader: SlotReader, answers: Ledger) -> AnswerState:
         return AnswerState(
             axis=reader.snapshot.definition.axis,
-            now_us=_now_us(self.job, reader),
+            now_us=present_us(self.job, reader),
             span=reader.snapshot.definition.span,
             source=reader.state.ledger,
             answers=answers,
@@ -228,7 +230,7 @@ class Refresh:
         return found
 
 
-def _now_us(job: ArchiveJob, reader: SlotReader) -> int:
+def present_us(job: ArchiveJob, reader: SlotReader) -> int:
     """The archive's present: the wall's, or for historic data the end of what was applied."""
     definition, watermark = reader.snapshot.definition, reader.state.watermark
     if definition.clock is Clock.WALL or watermark is None:

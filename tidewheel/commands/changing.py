@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidewheel.commands.common import ARCHIVE, DRY_RUN, YES, command, opened
+from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import keys_in, whole_key
 from tidewheel.indexing.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
@@ -87,6 +88,7 @@ def forget(
     """  # fmt: skip
     listed = _listed_keys(keys_file) if keys_file else []
     with opened(output, archive, "looking at the archive") as opened_archive:
+        refuse_derived(opened_archive, "forget")
         columns = opened_archive.snapshot().definition.key
         wanted = [whole_key(text, columns) for text in (*keys, *listed)]
     if not dry_run:
@@ -122,6 +124,8 @@ def undo(output: Output, archive: str, version: int | None, dry_run: bool, yes: 
       tidewheel undo netflow --dry-run
       tidewheel undo netflow --yes
     """
+    with opened(output, archive, "looking at the archive") as opened_archive:
+        refuse_derived(opened_archive, "undo")
     if not dry_run:
         back = "the version before the last" if version is None else f"version {version}"
         output.confirm(f"Take archive {archive} back to {back}?", yes)

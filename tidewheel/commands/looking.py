@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from tidewheel.commands.common import ARCHIVE, COUNT_MAX, MOMENT, command, opened
-from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.indexing.printable import counted
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from tidewheel.archive import Archive
+    from tidewheel.local.standing.looking import Standing
 
 
 @command
@@ -27,13 +30,27 @@ def status(output: Output, archive: str) -> None:
     """
     with opened(output, archive, "looking") as opened_archive:
         told = opened_archive.status()
+        queries, fault = _standing(opened_archive)
 
     def view() -> RenderableType:
+        from rich.console import Group
+
+        from tidewheel.views.queries import lag_view
         from tidewheel.views.status import status_view
 
-        return status_view(told)
+        return Group(status_view(told), *(["", lag_view(queries)] if queries else []))
 
-    output.show(told.to_json(), view)
+    output.show({**told.to_json(), "queries": [one.to_json() for one in queries]}, view)
+    if fault is not None:
+        output.warn(f"the standing queries cannot be read: {fault.message}\nsee: tidewheel query check {archive}")
+
+
+def _standing(archive: Archive) -> tuple[list[Standing], TidewheelError | None]:
+    """The archive's standing queries, or what is wrong with their files: an archive is looked at all the same."""
+    try:
+        return archive.queries.standing() if archive.queries.texts() else [], None
+    except TidewheelError as error:
+        return [], error
 
 
 @command

@@ -18,6 +18,7 @@ from tidewheel.commands.common import (
     command,
     opened,
 )
+from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.printable import counted
 from tidewheel.output import Output
@@ -77,6 +78,7 @@ def update(
       tidewheel update netflow --slot 2026-11-18T04:30Z --dry-run
     """
     with opened(output, archive, "starting Spark") as opened_archive:
+        refuse_derived(opened_archive, "update")
         first, last = _range_of(opened_archive, slot, start, end)
         outcome = opened_archive.update(first, last, dry_run=dry_run, **confirmed)
     _show(output, opened_archive, outcome)
@@ -111,6 +113,7 @@ def backfill(
     from tidewheel.archive import open
 
     opened_archive = open(archive)
+    refuse_derived(opened_archive, "backfill")
     slots = opened_archive.slots_to_fill(start, end, missing=missing, allow_many=confirmed["allow_many"])
     outcomes: list[Outcome] = []
     with output.counting(counted(len(slots), "slot"), -(-len(slots) // max(each, 1))) as advance:

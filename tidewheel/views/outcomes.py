@@ -143,11 +143,11 @@ def history_view(receipts: Iterable[tuple[int, Receipt]], axis: TimeAxis) -> Ren
 
 def _deed(receipt: Receipt, axis: TimeAxis) -> str:
     """What a version did, in a few words."""
-    name, slots = receipt.operation.value, receipt.slots
+    name, slots = receipt.operation.value, sorted({one.slot for one in receipt.slots})
     if len(slots) > 1:
-        return f"{name} of {len(slots)} slots from {slot_name(axis, slots[0].slot)}"
+        return f"{name} of {len(slots)} slots from {slot_name(axis, slots[0])}"
     if slots:
-        return f"{name} of {slot_name(axis, slots[0].slot)}"
+        return f"{name} of {slot_name(axis, slots[0])}"
     if receipt.operation is Operation.EXPIRE:
         return f"{name} through {slot_name(axis, receipt.watermark)}"
     return f"{name} to layout {receipt.generation}" if receipt.operation is Operation.MIGRATE else name

@@ -12,7 +12,7 @@ from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.slots import TimeAxis, iso
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Query
-from tidewheel.views.figures import count, slots_name
+from tidewheel.views.figures import count, short_iso, slots_name
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidewheel.local.standing.refresh import Refreshed
 
 ROWS_SHOWN = 100
+QUERIES_SHOWN = 10
 
 
 def queries_view(queries: Sequence[Query]) -> RenderableType:
@@ -45,12 +46,28 @@ def standing_view(told: Sequence[Standing]) -> RenderableType:
     """The queries with how far their answers reach."""
     if not told:
         return "no query asks this archive; write one: tidewheel query new ARCHIVE NAME"
-    table = plain_table("query", "window", "slide", "slots answered", "through", left=(0, 4))
+    table = plain_table("query", "window", "slide", "slots answered", "through", "behind", left=(0, 4))
     for one in told:
         through = "" if one.given_through is None else iso(one.axis.end_us(one.given_through))
         slide = duration_text(one.query.terms.slide_us)
-        table.add_row(one.query.name, _window(one.query), slide, count(one.slots_given), through)
+        behind = duration_text(one.lag_us) if one.lag_us else ""
+        table.add_row(one.query.name, _window(one.query), slide, count(one.slots_given), through, behind)
     return table
+
+
+def lag_view(told: Sequence[Standing]) -> RenderableType:
+    """What a status tells of standing queries: how far their answers reach, those furthest behind first."""
+    ordered = sorted(told, key=lambda one: (one.given_through is not None, -(one.lag_us or 0), one.query.name))
+    lines = [f"query {one.query.name}: {_reach(one)}" for one in ordered[:QUERIES_SHOWN]]
+    hidden = len(told) - QUERIES_SHOWN
+    return "\n".join([*lines, f"and {hidden} more queries: tidewheel query list"] if hidden > 0 else lines)
+
+
+def _reach(one: Standing) -> str:
+    if one.given_through is None:
+        return "not answered yet; run: tidewheel refresh"
+    through = f"answered through {short_iso(one.axis.end_us(one.given_through))}"
+    return f"{through}, {duration_text(one.lag_us)} behind the archive" if one.lag_us else through
 
 
 def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> RenderableType:

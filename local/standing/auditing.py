@@ -1,0 +1,172 @@
+"""Audit of derived archives, row by row: hashes computed again, and partials and answers derived again and compared.
+
+What cannot be derived again is left alone: partials whose source is gone or has changed since (a refresh makes those
+again), and answers that are no longer corrected.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.audit import Finding, Kind
+from tidewheel.indexing.ledger import Ledger
+from tidewheel.indexing.printable import counted
+from tidewheel.indexing.receipts import BatchKey
+from tidewheel.indexing.state import FileFact
+from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.derivation import derived_job, source_job, stored_trees
+from tidewheel.local.standing.derived import PART, completed
+from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.partials import PartialBuilder
+from tidewheel.local.standing.refresh import present_us
+from tidewheel.local.standing.row_hashes import hashes_of
+from tidewheel.local.standing.slot_rows import reader_of
+from tidewheel.local.standing.stored_rows import loaded_partials, stored_answers, stored_partials
+from tidewheel.queries.standing.lineage import Cover, PartialLineage, source_of
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_answers, reflections
+from tidewheel.queries.standing.tree import assigned
+from tidewheel.storage.ledger_store import ledger_of
+from tidewheel.storage.snapshot import Snapshot
+
+FLOAT_ERROR_MAX = 1e-12
+# By whom and when a row was written: derived again, the same row has other ones.
+_OF_THE_REFRESH = ("revision", "source_version", "row_hash")
+
+
+@dataclass(frozen=True)
+class Again:
+    """Rows that a batch should hold; `among` says of which of its rows that is known."""
+
+    key: BatchKey
+    rows: pa.Table
+    among: pc.Expression
+
+
+def derived_findings(job: ArchiveJob, snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
+    """Rows of a derived archive that are not what was stored, or not what its source gives."""
+    findings = [finding for fact in facts for finding in _changed_rows(snapshot, fact)]
+    source = source_job(job, snapshot.definition.name)
+    told = json.loads(snapshot.definition.derived)
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        if "trees" in told:
+            again = _partials_again(source, snapshot, connection)
+        else:
+            queries = [Query.from_json(one) for one in told["queries"]]
+            again = _answers_again(source, snapshot, queries, connection)
+        return findings + [finding for one in again for finding in _difference(snapshot, facts, one)]
+
+
+def _changed_rows(snapshot: Snapshot, fact: FileFact) -> Iterator[Finding]:
+    """Rows of one file whose hash or expiration slot does not follow from their values."""
+    axis = snapshot.definition.axis
+    rows = rows_of(snapshot.location, [fact], file_schema(snapshot)).to_table()
+    untils = rows.column("valid_until").cast(pa.int64()).to_pylist()
+    expiring = pa.array([axis.expiration_slot_of(at) for at in untils], pa.int64())
+    right = pc.and_(pc.equal(rows.column("row_hash"), hashes_of(rows)), pc.equal(rows.column("exp_slot"), expiring))
+    wrong = rows.filter(pc.invert(right))
+    cells = zip(*(wrong.column(name).to_pylist() for name in ("ins_slot", "exp_slot")), strict=True)
+    for (slot, expiration), count in sorted(Counter(cells).items()):
+        message = f"not as stored: {counted(count, 'row')} of slot {axis.name(slot)}: {fact.path}"
+        yield Finding(Kind.CHANGED, message, (slot, expiration), fact.path, 0, count)
+
+
+def _partials_again(source: ArchiveJob, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection) -> Iterator[Again]:
+    """The partial rows of batches whose records can still be read whole, of the fragments that matter now."""
+    reader, axis = reader_of(source), snapshot.definition.axis
+    now_us, batches = present_us(source, reader), ledger_of(snapshot).batches
+    for tree in stored_trees(replace(source, location=snapshot.location)):
+        oldest_us = now_us - tree.horizon_us - tree.ahead_us
+        for (slot, part), batch in sorted(batches.items()):
+            lineage = PartialLineage.from_texts(batch.lineage[:2]) if part == tree.name else None
+            if lineage is None or lineage.source != source_of(reader.state.ledger.batches.get((slot, ""))):
+                continue
+            given = reader.read(slot)
+            if Cover.ALL not in (lineage.coverage.cover, given.coverage.cover):
+                continue
+            connection.register("tw_source", given.rows)
+            table = PartialBuilder(tree, axis, connection).build(slot, "tw_source", oldest_us)
+            # What lies before it was folded when more mattered.
+            known = pc.field("fragment") > tree.slices.number_of(oldest_us)
+            yield Again((slot, part), stored_partials(table.filter(known), tree, slot, axis), known)
+
+
+def _answers_again(
+    source: ArchiveJob, snapshot: Snapshot, queries: Sequence[Query], connection: duckdb.DuckDBPyConnection
+) -> Iterator[Again]:
+    """The answers that are still corrected and were given from the partials that are there."""
+    reader, axis = reader_of(source), snapshot.definition.axis
+    job = derived_job(source, "partials")
+    partials, answers = job.snapshot(), ledger_of(snapshot)
+    assignment = assigned(queries, reader.snapshot.definition.max_lifetime_us, stored_trees(job))
+    reflected = reflections(axis, ledger_of(partials), assignment)
+    now_us = present_us(source, reader)
+    nothing_given = AnswerState(axis, now_us, reader.snapshot.definition.span, reader.state.ledger, Ledger())
+    for query in queries:
+        tree = assignment.tree(query.name)
+        due = [
+            one for one in due_answers(nothing_given, query, reflected[tree.name])
+            if one.key in answers.batches and answers.batches[one.key].lineage[:1] == (one.digest,)
+            and one.reports[-1].at_us >= now_us - query.terms.revise_us
+        ]  # fmt: skip
+        if due:
+            connection.register("tw_partials", loaded_partials(job, partials, tree))
+            reports = [report for one in due for report in one.reports]
+            folded = Folder(query, tree, axis, connection, "tw_partials").fold(reports)
+            yield from _by_batch(stored_answers(folded, query, due, 0), due)
+
+
+def _by_batch(rows: pa.Table, due: Iterable[DueAnswers]) -> Iterator[Again]:
+    for one in due:
+        yield Again(one.key, rows.filter(pc.field("ins_slot") == one.slot), pc.scalar(True))
+
+
+def _difference(snapshot: Snapshot, facts: Sequence[FileFact], again: Again) -> Iterator[Finding]:
+    """What a batch holds against what it should hold."""
+    slot, part = again.key
+    axis, schema = snapshot.definition.axis, file_schema(snapshot)
+    there = [fact for fact in facts if fact.ins_min <= slot <= fact.ins_max]
+    alive = pc.scalar(True) if snapshot.watermark is None else pc.field("exp_slot") > snapshot.watermark
+    mine = (pc.field(PART) == part) & (pc.field("ins_slot") == slot) & again.among & alive
+    stored = rows_of(snapshot.location, there, schema).to_table(filter=mine) if there else schema.empty_table()
+    wanted = completed(again.rows, schema, axis).filter(alive)
+    missing, extra = _unequal(wanted, stored)
+    if missing or extra:
+        what = f"{part.split('@')[0]} at {axis.name(slot)}"
+        message = (
+            f"derived again, {what} has {counted(missing, 'row')} that are not stored, and {counted(extra, 'row')} "
+            "stored are not among what its source gives"
+        )
+        yield Finding(Kind.CHANGED, message, None, None, wanted.num_rows, stored.num_rows)
+
+
+def _unequal(wanted: pa.Table, stored: pa.Table) -> tuple[int, int]:
+    """How many rows of each are not in the other, but for the last digits of floating point."""
+    names = [name for name in wanted.column_names if name not in _OF_THE_REFRESH]
+    left, right = (Counter(_values(row) for row in some.select(names).to_pylist()) for some in (wanted, stored))
+    missing, extra = (sorted((one - other).elements(), key=repr) for one, other in ((left, right), (right, left)))
+    if len(missing) == len(extra) and all(map(_close, missing, extra)):
+        return 0, 0
+    return len(missing), len(extra)
+
+
+def _values(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(repr(one) if isinstance(one, list | dict) or one != one else one for one in row.values())
+
+
+def _close(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    return all(
+        math.isclose(one, other, rel_tol=FLOAT_ERROR_MAX) if isinstance(one, float) and isinstance(other, float)
+        else one == other for one, other in zip(left, right, strict=True)
+    )  # fmt: skip

@@ -1,0 +1,53 @@
+"""Archives that are derived from others: NAME.partials and NAME.answers, which `tidewheel refresh NAME` alone writes.
+
+They are read and looked at like any other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidewheel.indexing.errors import Damaged, InvalidInput
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+    from tidewheel.jobs.audit import RowCheck
+
+# What a refresh sees to by itself.
+_OF_ITSELF = ("init", "migrate", "refresh")
+
+
+def refuse_derived(archive: Archive, command: str) -> None:
+    """Refuse to change a derived archive by itself, with the command that does so through its source."""
+    name = derived_name(archive)
+    if not name:
+        return
+    source = name.rpartition(".")[0]
+    first = "" if command in _OF_ITSELF else f"tidewheel {command} {source}, then "
+    raise InvalidInput(
+        f"{name} is derived from {source} and follows it: {command} cannot change it by itself. Nothing was changed",
+        f"run: {first}tidewheel refresh {source}",
+    )
+
+
+def derived_name(archive: Archive) -> str:
+    """The name of a derived archive; nothing for one that a source feeds."""
+    if archive.file is not None:
+        return ""
+    if archive.source:
+        return f"{archive.source}{archive.path[archive.path.rindex('.') :]}"
+    try:
+        definition = archive.snapshot().definition
+    except (Damaged, InvalidInput):
+        # Whatever is wanted of it says so.
+        return ""
+    return definition.name if definition.derived else ""
+
+
+def row_check(archive: Archive) -> RowCheck | None:
+    """How a deep audit checks the rows of a derived archive: by deriving them again. Others are left to Spark."""
+    if not derived_name(archive):
+        return None
+    from tidewheel.local.standing.auditing import derived_findings
+
+    return lambda snapshot, facts: derived_findings(archive.job, snapshot, facts)
