@@ -200,6 +200,10 @@ def _batches_after(ledger: Ledger, receipt: Receipt, span: int, horizon: int) ->
         batches = {
             key: replace(batch, erasure=receipt.head) if key[0] <= bound else batch for key, batch in batches.items()
         }
+    for key, cells in receipt.forgotten_parts:
+        if key in batches:
+            # What it was made of is no longer what it holds: whoever compares makes it again.
+            batches[key] = replace(batches[key], cells=cells_without(batches[key].cells, cells), lineage=())
     for one in receipt.slots:
         batches[one.key] = _batch_of(one, receipt.attempt, batches.get(one.key))
     if receipt.watermark is None or receipt.watermark == ledger.watermark:

@@ -221,6 +221,7 @@ class Receipt:
     committed_us: int
     slots: tuple[SlotReceipt, ...] = ()
     forgotten: tuple[tuple[int, Cells], ...] = ()
+    forgotten_parts: tuple[tuple[BatchKey, Cells], ...] = ()  # of derived archives, the same by part
     tombstones: tuple[Tombstone, ...] = ()
     restoration: Restoration | None = None
     observation: Observation | None = None
@@ -246,11 +247,12 @@ class Receipt:
         values["forgotten"] = [[slot, cells_to_json(cells)] for slot, cells in self.forgotten]
         values["tombstones"] = [[list(t.columns), t.digest, t.slot_max] for t in self.tombstones]
         values["restoration"] = _restoration_to_json(self.restoration)
-        # Programs before it refuse a field they do not know: it is there only where somebody observes.
-        if self.observation is None:
-            del values["observation"]
-        else:
+        # Older programs refuse a field they do not know: it is there only where it says something.
+        del values["observation"], values["forgotten_parts"]
+        if self.observation is not None:
             values["observation"] = self.observation.to_json()
+        if self.forgotten_parts:
+            values["forgotten_parts"] = [[*key, cells_to_json(cells)] for key, cells in self.forgotten_parts]
         values["subindices_touched"] = [list(one) for one in self.subindices_touched]
         values["timings_ms"] = dict(self.timings_ms)
         return values
@@ -264,6 +266,9 @@ class Receipt:
                 "operation": Operation(values["operation"]),
                 "slots": tuple(SlotReceipt.from_json(one) for one in values["slots"]),
                 "forgotten": tuple((slot, cells_from_json(cells)) for slot, cells in values["forgotten"]),
+                "forgotten_parts": tuple(
+                    ((slot, part), cells_from_json(cells)) for slot, part, cells in values.get("forgotten_parts", ())
+                ),
                 "tombstones": tuple(Tombstone(tuple(c), d, s) for c, d, s in values["tombstones"]),
                 "restoration": _restoration_from_json(values["restoration"]),
                 "observation": None if observation is None else Observation.from_json(observation),

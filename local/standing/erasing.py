@@ -1,8 +1,8 @@
 """Forgotten keys leave answers of any age: rows whose group columns hold the whole key are deleted, in one commit.
 
-Young answers are folded again from partials without the key. Older ones are given and stay as they are, but for this:
-the tombstones of the source that the answers have not met yet say which keys went. The commit carries them, so the
-next refresh knows them. A tombstone is a digest, so keys are told apart by theirs.
+The tombstones of the source that the answers have not met yet say which keys went. The commit carries them, so the
+next refresh knows them. A tombstone is a digest, so keys are told apart by theirs. Young answers are folded again after
+it, as records of the key may have come since; older ones are given, and stay as they are but for this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes, counted, read_back
 from tidewheel.indexing.plan import FileChange, Plan
 from tidewheel.indexing.plan_kinds import plan_nothing
-from tidewheel.indexing.receipts import Cell, Cells, Receipt, Tombstone
+from tidewheel.indexing.receipts import BatchKey, Cell, Cells, Receipt, Tombstone
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.local.keys import digest_of, knows
 from tidewheel.local.new_files import write_rows
@@ -52,9 +52,10 @@ class _Erase(Operation):
     new: tuple[Tombstone, ...]
     kept: dict[str, pa.Table] = field(default_factory=dict)  # by file, what stays of it
     gone: dict[tuple[int, int], Cell] = field(default_factory=dict)
+    gone_parts: dict[BatchKey, dict[int, Cell]] = field(default_factory=dict)
 
     def plan(self, one: Try) -> Plan:
-        self.kept, self.gone = {}, {}
+        self.kept, self.gone, self.gone_parts = {}, {}, {}
         for file in one.state.files:
             rows = rows_of(one.job.location, [file], file_schema(one.snapshot)).to_table()
             hit = self._hits(rows, one.state.definition.salt)
@@ -89,7 +90,8 @@ class _Erase(Operation):
             by_slot.setdefault(slot, {})[expiration] = cell
         forgotten: tuple[tuple[int, Cells], ...] = tuple(sorted(by_slot.items()))
         receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
-        return replace(receipt, forgotten=forgotten, tombstones=self.new)
+        parts = tuple(sorted(self.gone_parts.items(), key=lambda one: one[0]))
+        return replace(receipt, forgotten=forgotten, forgotten_parts=parts, tombstones=self.new)
 
     def _hits(self, rows: pa.Table, salt: str) -> pa.Array:
         """Which rows are of a forgotten key and inserted up to its bound."""
@@ -109,6 +111,10 @@ class _Erase(Operation):
         return pa.array(hit, pa.bool_())
 
     def _count(self, rows: pa.Table, watermark: int | None) -> None:
-        for at, cell in counted(rows).items():
-            if watermark is None or at[1] > watermark:
-                self.gone[at] = self.gone[at].plus(cell) if at in self.gone else cell
+        for part in pc.unique(rows.column(PART)).to_pylist():
+            for (slot, expiration), cell in counted(rows.filter(pc.equal(rows.column(PART), part))).items():
+                if watermark is None or expiration > watermark:
+                    at = (slot, expiration)
+                    self.gone[at] = self.gone[at].plus(cell) if at in self.gone else cell
+                    mine = self.gone_parts.setdefault((slot, part), {})
+                    mine[expiration] = mine[expiration].plus(cell) if expiration in mine else cell

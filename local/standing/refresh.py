@@ -90,9 +90,9 @@ class Refresh:
         self._follow_undo(reader)
         stale, made = self._make_partials(reader, assignment)
         reach("partials_committed")
+        erased = self._erase(reader)
         due, given = self._give_answers(reader, assignment)
         reach("answers_committed")
-        erased = self._erase(reader)
         return Refreshed(tuple(stale), tuple(due), made, given, erased)
 
     def kept_trees(self) -> tuple[Tree, ...]:
