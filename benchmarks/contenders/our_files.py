@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyspark.sql.types import LongType
+
 from tidewheel.indexing.layouts import GROUP_BYTES, GROUP_ROWS
 from tidewheel.jobs.write import key_options
 
@@ -9,5 +11,5 @@ RECORD_BYTES = 1000  # about, in the races whose files are given this
 DIRECTORY = {
     "parquet.block.row.count.limit": str(GROUP_ROWS),
     "parquet.block.size": str(GROUP_BYTES),
-    **key_options("key", min(GROUP_ROWS, GROUP_BYTES // RECORD_BYTES)),
+    **key_options("key", LongType(), min(GROUP_ROWS, GROUP_BYTES // RECORD_BYTES)),
 }
