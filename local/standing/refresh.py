@@ -17,7 +17,9 @@ from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.undo import undo
 from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.ledger import Ledger
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.receipts import BatchKey
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, stored_trees
 from tidewheel.local.standing.derived import Batches, put
@@ -159,7 +161,15 @@ class Refresh:
                 return kept
         self.connection.register(ROWS, given.rows)
         oldest_us = now_us - tree.horizon_us - tree.ahead_us
-        table = PartialBuilder(tree, axis, self.connection).build(slot, ROWS, oldest_us)
+        try:
+            table = PartialBuilder(tree, axis, self.connection).build(slot, ROWS, oldest_us)
+        except duckdb.Error as error:
+            asking = ", ".join(query.name for query in self.queries if tree.serves(query, 0))
+            raise InvalidInput(
+                f"the records of slot {axis.name(slot)} cannot be folded for {asking}: {one_line(str(error))}. "
+                "Nothing was changed",
+                "mend the select or where of these queries, for example with try_cast or a wider type",
+            ) from error
         lineage = PartialLineage(source_of(batch), coverage, digests(self.connection, table))
         return stored_partials(table, tree, slot, axis), lineage
 
