@@ -162,7 +162,7 @@ def _counted(technique: Technique, plan: SharedPlan, draw: random.Random) -> flo
     return (technique.calls + compared) / (len(edges) - len(edges) // 4)
 
 
-ESTIMATE = Estimate({"tcp": 0.6, "large": 0.1, "night": 0.3}, {"src": 5000, "dst": 3000, "port": 60})
+ESTIMATE = Estimate({"tcp": 0.6, "large": 0.1, "night": 0.3}, {"src": 2000, "dst": 500, "port": 60, "country": 30})
 CONSTANTS = Constants(refresh=300)
 
 
@@ -170,10 +170,12 @@ def random_requests(draw: random.Random, size: int) -> Workload:
     requests = []
     for at in range(size):
         slide = draw.choice([300, 600, 900, 1800, 3600])
-        columns = frozenset(column for column in ("src", "dst", "port") if draw.random() < 0.35)
+        columns = frozenset(column for column in sorted(ESTIMATE.distinct) if draw.random() < 0.3)
         where = draw.choice(["", "", "tcp", "large", "night"])
-        requests.append(Request(str(at), Window(slide * draw.randint(1, 24), slide), where, columns))
-    return Workload(tuple(requests), Fraction(draw.choice([5, 50, 500])))
+        requests.append(
+            Request(str(at), Window(slide * draw.randint(1, 24), slide, draw.choice([0, 0, 60])), where, columns)
+        )
+    return Workload(tuple(requests), Fraction(draw.choice([50, 500, 5000])))
 
 
 def test_settling_is_within_a_percent_of_the_optimum() -> None:
@@ -189,15 +191,16 @@ def test_settling_is_within_a_percent_of_the_optimum() -> None:
 
 
 def test_settling_beats_weaving_by_the_measured_cost() -> None:
-    draw = random.Random(93)
-    for _ in range(3):
+    draw, ratios = random.Random(93), []
+    for _ in range(6):
         loom = Loom(random_requests(draw, 60), measured_model(ESTIMATE, CONSTANTS))
-        costs = {
-            name: planner_named(name).plan(loom, chance()).cost
-            for name in ("Settle", "Weave Share", "TriWeave", "Insert-then-Weave", "Shared", "No Share")
-        }
-        assert costs["Settle"] <= min(costs.values()) * (1 + 1e-12), costs
-        assert costs["Settle"] < costs["TriWeave"]
+        names = ("Weave Share", "TriWeave", "Insert-then-Weave", "Shared", "No Share")
+        costs = {name: float(planner_named(name).plan(loom, chance()).cost) for name in names}
+        settled = float(planner_named("Settle").plan(loom, chance()).cost)
+        assert settled <= min(costs.values()) * (1 + 1e-12), costs
+        assert settled < costs["TriWeave"]
+        ratios.append(costs["Weave Share"] / settled)
+    assert mean(ratios) > 1.001, ratios
 
 
 def test_estimates_are_near_samples() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 from tidewheel.queries.planning.cost_model import Cost, ModelMaker, PanesModel, State
 from tidewheel.queries.planning.edge_space import Edges
@@ -50,10 +51,24 @@ class Loom:
         return one.cost + other.cost - self.woven_cost(one, other)
 
     def tree(self, members: Iterable[int]) -> Tree:
-        first, *rest = (self.singles[position] for position in members)
-        for single in rest:
-            first = self.weave(first, single)
-        return first
+        return self.whole([self.singles[position] for position in members])
+
+    def whole(self, parts: Sequence[Tree]) -> Tree:
+        """One tree of several."""
+        if len(parts) == 1:
+            return parts[0]
+        edges, state = parts[0].edges, parts[0].state
+        for part in parts[1:]:
+            edges, state = self.space.union(edges, part.edges), self.model.join(state, part.state)
+        members = tuple(sorted(position for part in parts for position in part.members))
+        return Tree(members, edges, state, self.model.cost(self.space.count(edges), state))
+
+    def each_left_out(self, parts: Sequence[Tree]) -> list[Tree]:
+        """For each of at least two parts, one tree of all others: folded from both ends, so in two passes."""
+        before = list(accumulate(parts[:-1], self.weave))
+        after = list(accumulate(parts[:0:-1], self.weave))[::-1]
+        between = [self.weave(low, high) for low, high in zip(before, after[1:], strict=False)]
+        return [after[0], *between, before[-1]]
 
     def rate(self, tree: Tree) -> Fraction:
         """Edges per unit of time."""

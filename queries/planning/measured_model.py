@@ -34,7 +34,7 @@ class Constants:
 class MeasuredState:
     kept: Kept
     longest: int  # range: what a refresh reads
-    answers: Fraction  # rows of answers per unit
+    answers: int  # rows of answers per common period
 
 
 _NO_PHASES: Phases = frozenset()
@@ -56,7 +56,7 @@ class MeasuredModel:
         kept = Kept(frozenset({request.predicate}), request.groups)
         records = self._workload.rate * request.window.length
         rows = self._estimate.entries(kept, request.predicate, Fragments(_NO_PHASES, records))
-        return MeasuredState(kept, request.window.length, Fraction(round(rows), request.window.slide))
+        return MeasuredState(kept, request.window.length, round(rows) * (self._length // request.window.slide))
 
     def join(self, one: MeasuredState, other: MeasuredState) -> MeasuredState:
         return MeasuredState(one.kept.joined(other.kept), max(one.longest, other.longest), one.answers + other.answers)
@@ -65,7 +65,7 @@ class MeasuredModel:
         fixed, rows = self._rows(count, state.kept)
         constants = self._constants
         read = rows * state.longest / constants.refresh * constants.read_ns
-        return fixed + read + float(state.answers) * constants.answer_ns
+        return fixed + read + state.answers / self._length * constants.answer_ns
 
     def _rows(self, count: int, kept: Kept) -> tuple[float, float]:
         """What does not depend on ranges, and partial rows per unit."""

@@ -78,15 +78,8 @@ def _parts_of(parts: list[Tree], trees: list[Tree]) -> Grove:
     return grove
 
 
-def _whole(loom: Loom, parts: list[Tree]) -> Tree:
-    first, *rest = parts
-    for part in rest:
-        first = loom.weave(first, part)
-    return first
-
-
 def _cost(loom: Loom, grove: Grove) -> Cost:
-    return loom.cost_of(_whole(loom, parts) for parts in grove)
+    return loom.cost_of(loom.whole(parts) for parts in grove)
 
 
 def _settled(loom: Loom, grove: Grove) -> list[Tree]:
@@ -96,42 +89,54 @@ def _settled(loom: Loom, grove: Grove) -> list[Tree]:
         grove = _merged(loom, _moved(loom, grove, limit))
         before, cost = cost, _cost(loom, grove)
         if before - cost <= loom.model.least_gain or loom.evaluations > limit:
-            return in_order(_whole(loom, parts) for parts in grove)
+            return in_order(loom.whole(parts) for parts in grove)
 
 
 def _merged(loom: Loom, grove: Grove) -> Grove:
-    return _parts_of([part for parts in grove for part in parts], woven(loom, [_whole(loom, p) for p in grove]))
+    return _parts_of([part for parts in grove for part in parts], woven(loom, [loom.whole(p) for p in grove]))
 
 
 def _moved(loom: Loom, grove: Grove, limit: int) -> Grove:
     """Each part once to where it is cheapest: another tree, or one of its own."""
     homes = [list(parts) for parts in grove]
-    trees = [_whole(loom, parts) for parts in homes]
-    for part, home in [(part, place) for place, parts in enumerate(grove) for part in parts]:
-        if loom.evaluations > limit:
-            break
-        rest = [other for other in homes[home] if other is not part]
-        if not rest:
-            continue
-        left = _whole(loom, rest)
-        freed = trees[home].cost - left.cost
-        best, best_gain = None, loom.model.least_gain
-        if freed - part.cost > best_gain:
-            best, best_gain = len(trees), freed - part.cost
-        for place, tree in enumerate(trees):
-            if place != home and homes[place]:
-                gain = freed + tree.cost - loom.woven_cost(tree, part)
-                if gain > best_gain:
-                    best, best_gain = place, gain
-        if best is not None:
-            homes[home], trees[home] = rest, left
-            if best == len(trees):
-                homes.append([part])
-                trees.append(part)
-            else:
-                homes[best].append(part)
-                trees[best] = loom.weave(trees[best], part)
+    trees = [loom.whole(parts) for parts in homes]
+    for home, parts in enumerate(grove):
+        waiting = list(parts)
+        while len(homes[home]) > 1 and waiting and loom.evaluations <= limit:
+            waiting = _move_one(loom, homes, trees, home, waiting)
     return [parts for parts in homes if parts]
+
+
+def _move_one(loom: Loom, homes: Grove, trees: list[Tree], home: int, waiting: list[Tree]) -> list[Tree]:
+    """Moves the first of the waiting parts that gains by it; those after it wait on."""
+    left_out = dict(zip(homes[home], loom.each_left_out(homes[home]), strict=True))
+    for place, part in enumerate(waiting):
+        target = _target(loom, trees, home, part, left_out[part])
+        if target is None:
+            continue
+        homes[home].remove(part)
+        trees[home] = left_out[part]
+        if target == len(trees):
+            homes.append([part])
+            trees.append(part)
+        else:
+            homes[target].append(part)
+            trees[target] = loom.weave(trees[target], part)
+        return waiting[place + 1 :]
+    return []
+
+
+def _target(loom: Loom, trees: list[Tree], home: int, part: Tree, left: Tree) -> int | None:
+    freed = trees[home].cost - left.cost
+    best, best_gain = None, loom.model.least_gain
+    if freed - part.cost > best_gain:
+        best, best_gain = len(trees), freed - part.cost
+    for place, tree in enumerate(trees):
+        if place != home:
+            gain = freed + tree.cost - loom.woven_cost(tree, part)
+            if gain > best_gain:
+                best, best_gain = place, gain
+    return best
 
 
 SETTLE = Planner("Settle", "several beginnings, improved until nothing helps; exact up to 12 queries", settle)
