@@ -47,7 +47,8 @@ class Surroundings:
     @property
     def remedy(self) -> str:
         if ALONE in self.views:
-            return f"select from the view {ALONE}"
+            further = ", ".join(name for name in self.views if "." in name)
+            return f"select from the view {ALONE}" + (f", or from {further}" if further else "")
         return f"select from {', '.join(self.views)}"
 
     @property

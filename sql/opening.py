@@ -6,7 +6,7 @@ what a record's life says at that moment does not depend on when the others were
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tidewheel.indexing.as_of import answers_for, version_as_of, watermark_end_us
@@ -21,7 +21,7 @@ from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
-    from tidewheel.storage.holds import HeldVersion
+    from tidewheel.storage.holds import HeldVersion, Holding
 
 HOLD_TRIES = 3
 
@@ -32,17 +32,19 @@ def open_session(
     now_us: Callable[[], int],
     as_of_us: int | None = None,
     hold_us: int = 0,
+    beside: Mapping[str, Location] | None = None,
 ) -> Session:
     """Archives under their names, each at the version that answers for a moment: their present, unless one is given.
 
     With `hold_us`, vacuum leaves these versions for so long, or until the session is closed or its process ends.
+    `beside` are archives that further views read.
     """
-    newest = {name: snapshot_at(location) for name, location in locations.items()}
+    newest = {name: snapshot_at(location) for name, location in {**locations, **(beside or {})}.items()}
     if as_of_us is None:
         as_of_us = moment_together_us(newest, now_us())
     snapshots = {name: snapshot_as_of(one, as_of_us) for name, one in newest.items()}
     if not hold_us:
-        return Session({name: PinnedVersion(one) for name, one in snapshots.items()}, as_of_us)
+        return _session({name: PinnedVersion(one) for name, one in snapshots.items()}, locations, as_of_us)
     from tidewheel.storage.holds import Holding
 
     held: dict[str, tuple[Snapshot, HeldVersion]] = {}
@@ -50,11 +52,20 @@ def open_session(
         for name, snapshot in snapshots.items():
             held[name] = _held(snapshot, as_of_us, hold_us, now_us)
         versions = {name: PinnedVersion(one) for name, (one, _) in held.items()}
-        return Session(versions, as_of_us, holding=Holding([one for _, one in held.values()], now_us))
+        holding = Holding([one for _, one in held.values()], now_us)
+        return _session(versions, locations, as_of_us, holding)
     except BaseException:
         for _, one in held.values():
             one.release()
         raise
+
+
+def _session(
+    versions: Mapping[str, PinnedVersion], named: Collection[str], as_of_us: int, holding: Holding | None = None
+) -> Session:
+    beside = {name: one for name, one in versions.items() if name not in named}
+    named_versions = {name: one for name, one in versions.items() if name in named}
+    return Session(named_versions, as_of_us, holding=holding, beside=beside)
 
 
 def _held(snapshot: Snapshot, as_of_us: int, hold_us: int, now_us: Callable[[], int]) -> tuple[Snapshot, HeldVersion]:

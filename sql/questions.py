@@ -88,7 +88,7 @@ class KeyQuestion(Question):
             condition=condition.predicate(version.key_columns),
             as_of=moment_sql(session.as_of_us),
         )
-        return Statement(sql, condition.parameters, own, dict.fromkeys(session.pinned, access))
+        return Statement(sql, condition.parameters, own, dict.fromkeys(session.named, access))
 
     def ask(self, session: Session, columns: Sequence[str] | None) -> Result:
         """The answer, whole. Questions on one connection take turns."""

@@ -79,8 +79,11 @@ class Session:
         as_of_us: int,
         bench: Bench | None = None,
         holding: Holding | None = None,
+        beside: Mapping[str, PinnedVersion] | None = None,
     ) -> None:
-        self.pinned = dict(versions)
+        """`beside` are archives that further views read: they are pinned as well, and nobody asks for them alone."""
+        self.named = dict(versions)
+        self.pinned = {**versions, **(beside or {})}
         self.holding = holding
         self.as_of_us = as_of_us
         self.bench = bench or Bench(self.pinned.values())
@@ -98,12 +101,12 @@ class Session:
     @property
     def only(self) -> PinnedVersion:
         """The version of a session of one."""
-        if len(self.pinned) != 1:
+        if len(self.named) != 1:
             raise InvalidInput(
-                f"the session holds {len(self.pinned)} archives: {', '.join(self.pinned)}",
+                f"the session holds {len(self.named)} archives: {', '.join(self.named)}",
                 "say which one: session[NAME]",
             )
-        return next(iter(self.pinned.values()))
+        return next(iter(self.named.values()))
 
     def __getitem__(self, name: str) -> Session:
         """One archive of it, at the same version and moment."""
@@ -164,9 +167,10 @@ class Session:
         reads = {name: version.access(EVERYTHING, self.as_of_us) for name, version in self.pinned.items()}
         try:
             for name, version in self.pinned.items():
-                live = version.live(connection, reads[name], columns or self.columns_of(version))
+                shown = columns if columns and name in self.named else self.columns_of(version)
+                live = version.live(connection, reads[name], shown)
                 create_view(connection, name, live)
-                if len(self.pinned) == 1:
+                if len(self.named) == 1 and name in self.named:
                     create_view(connection, ALONE, live)
                     create_probe_macros(connection, version.key_columns)
             for name, select in self._registered.items():
@@ -178,7 +182,7 @@ class Session:
     @property
     def surroundings(self) -> Surroundings:
         """What a query of other people may read."""
-        alone = len(self.pinned) == 1
+        alone = len(self.named) == 1
         names = (*self.pinned, *self._registered, *([ALONE] if alone else []))
         return Surroundings(tuple(names), probes=alone)
 

@@ -32,6 +32,11 @@ def published_view(snapshot: Snapshot, dialect: str) -> str:
     return f"-- {' '.join(comment.split())}\n{statement}\n"
 
 
+def published_name(snapshot: Snapshot) -> str:
+    """What the view is called: as the archive, and a derived one without the dot, which engines take for a schema's."""
+    return snapshot.definition.name.replace(".", "_")
+
+
 def _duckdb(snapshot: Snapshot) -> tuple[str, Sql]:
     """The listed files, with the columns that some of them lack."""
     if not snapshot.location.is_local:
@@ -89,7 +94,7 @@ def _rendered(snapshot: Snapshot, source: Sql, as_of: Sql, quote: Callable[[str]
     names = (*Shape.of(snapshot).own, *LIVE_EXTRA)
     return render(
         "published_view",
-        view=quote(snapshot.definition.name),
+        view=quote(published_name(snapshot)),
         columns=join(", ", map(quote, names)),
         source=source,
         as_of=as_of,

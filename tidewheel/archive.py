@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidewheel.clock import Moment, moment_us
-from tidewheel.derived import refuse_derived, row_check
+from tidewheel.derived import names_answers, refuse_derived, row_check
 from tidewheel.hands import archive_job
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
@@ -109,17 +109,27 @@ class Archive:
         return self.reader.scan(where, columns, as_of_us=_optional_us(as_of))
 
     def sql(self, query: str, *, as_of: Moment | None = None) -> Result:
-        """The answer to one SELECT over the view `live`; it can read nothing but this archive."""
-        return self.reader.sql(query, as_of_us=_optional_us(as_of))
+        """The answer to one SELECT over the view `live`, and over `answers.<query>` of its standing queries."""
+        from tidewheel.sql.questions import Query
+
+        return self.ask(Query(query), as_of=as_of)
 
     def ask(self, question: Question, *, as_of: Moment | None = None, columns: Sequence[str] | None = None) -> Result:
         """The answer to a question of `tidewheel.sql.questions`: what the four methods above are made of."""
+        if names_answers(question):
+            from tidewheel.sessions import session_with_answers
+
+            return session_with_answers(self, as_of).ask(question, columns)
         return self.reader.ask(question, as_of_us=_optional_us(as_of), columns=columns)
 
     def explain(
         self, question: Question, *, as_of: Moment | None = None, columns: Sequence[str] | None = None
     ) -> Explanation:
         """What a question opens, and why."""
+        if names_answers(question):
+            from tidewheel.sessions import session_with_answers
+
+            return session_with_answers(self, as_of).explain(question, columns)
         return self.reader.explain(question, as_of_us=_optional_us(as_of), columns=columns)
 
     def connect(self, *, as_of: Moment | None = None) -> DuckDBPyConnection:
@@ -127,10 +137,18 @@ class Archive:
         return self.reader.connect(as_of_us=_optional_us(as_of))
 
     def published_view(self, dialect: str = "duckdb") -> str:
-        """A view of the live records for people who read the table directly: duckdb, duckdb_delta or spark."""
+        """A view of the live records for people who read the table directly: duckdb, duckdb_delta or spark.
+
+        Of the answers of standing queries (NAME.answers), also one for each query.
+        """
         from tidewheel.sql.views import published_view
 
-        return published_view(self.snapshot(), dialect)
+        snapshot = self.snapshot()
+        if not snapshot.definition.derived:
+            return published_view(snapshot, dialect)
+        from tidewheel.local.standing.views import published_answers
+
+        return published_answers(snapshot, dialect)
 
     # Writing: each is one commit, of Spark's work.
 

@@ -5,6 +5,7 @@ They are read and looked at like any other.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tidewheel.indexing.errors import Damaged, InvalidInput
@@ -12,7 +13,9 @@ from tidewheel.indexing.errors import Damaged, InvalidInput
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.jobs.audit import RowCheck
+    from tidewheel.sql.questions import Question
 
+_ANSWERS = re.compile(r"""\banswers"?\s*\.""", re.IGNORECASE)
 # What a refresh sees to by itself.
 _OF_ITSELF = ("init", "migrate", "refresh")
 
@@ -51,3 +54,8 @@ def row_check(archive: Archive) -> RowCheck | None:
     from tidewheel.local.standing.auditing import derived_findings
 
     return lambda snapshot, facts: derived_findings(archive.job, snapshot, facts)
+
+
+def names_answers(question: Question) -> bool:
+    """Whether a query may read answers of standing queries: those are pinned beside the archive only then."""
+    return _ANSWERS.search(str(getattr(question, "text", ""))) is not None

@@ -3,21 +3,30 @@
 with tidewheel.session({"netflow": "netflow", "customers": "data/customers"}) as session:
     session.sql("select plan, sum(bytes) from netflow join customers using (src) group by plan").dicts()
     session["customers"].sql("select count(*) from live").rows()
+    session.sql("select * from answers.top_talkers").dicts()    # of standing queries
+
+Beside the archives, a session has the answers of their standing queries as views; if two archives have queries of one
+name, neither of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidewheel.archive import Archive
 from tidewheel.clock import Moment, moment_us
 from tidewheel.indexing.durations import parse_duration
-from tidewheel.resolve import resolve
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.resolve import archives_folder, resolve
 
 if TYPE_CHECKING:
     from tidewheel.sql.session import Session
+    from tidewheel.storage.location import Location
+
+ANSWERS = "answers."
 
 
 def session(archives: Mapping[str, str | Path | Archive], *, as_of: Moment | None = None, hold: str = "") -> Session:
@@ -29,22 +38,86 @@ def session(archives: Mapping[str, str | Path | Archive], *, as_of: Moment | Non
     `hold="2h"` keeps vacuum from what these versions need for so long, or until the session is closed or its process
     ends. How long is possible follows from `[retention]`: the grace, and by how much `hold` lets readers prolong it.
     """
+    opened = {name: one if isinstance(one, Archive) else Archive(resolve(one)) for name, one in archives.items()}
+    return _opened(opened, None if as_of is None else moment_us(as_of), parse_duration(hold) if hold else 0)
+
+
+def session_with_answers(archive: Archive, as_of: Moment | None = None) -> Session:
+    """An archive alone, with the answers of its standing queries."""
+    as_of_us = None if as_of is None else moment_us(as_of)
+    return _opened({archive.snapshot().definition.name: archive}, as_of_us, 0)
+
+
+def _opened(archives: Mapping[str, Archive], as_of_us: int | None, hold_us: int) -> Session:
     from tidewheel.commits.clock import now_us
     from tidewheel.sql.opening import open_session
 
-    opened = {name: one if isinstance(one, Archive) else Archive(resolve(one)) for name, one in archives.items()}
-    locations = {name: archive.location for name, archive in opened.items()}
-    return open_session(
-        locations,
-        now_us=now_us,
-        as_of_us=None if as_of is None else moment_us(as_of),
-        hold_us=parse_duration(hold) if hold else 0,
-    )
+    locations = {name: archive.location for name, archive in archives.items()}
+    beside = {name: one for name, one in _answers_of(locations, as_of_us).items() if name not in locations}
+    opened = open_session(locations, now_us=now_us, as_of_us=as_of_us, hold_us=hold_us, beside=beside)
+    if beside:
+        _register_answers(opened, beside)
+    return opened
+
+
+def _answers_of(locations: Mapping[str, Location], as_of_us: int | None) -> dict[str, Location]:
+    """Where the answers of archives lie, of those that have some that old."""
+    from tidewheel.local.standing.derivation import derived_location
+    from tidewheel.sql.opening import snapshot_as_of, snapshot_at
+
+    found = {}
+    for name, location in locations.items():
+        answers = derived_location(location, "answers")
+        if "." in name or not answers.files_below("_delta_log"):
+            continue
+        try:
+            if as_of_us is not None:
+                snapshot_as_of(snapshot_at(answers), as_of_us)
+        except InvalidInput:
+            continue
+        found[f"{name}.answers"] = answers
+    return found
+
+
+def _register_answers(session: Session, beside: Iterable[str]) -> None:
+    from tidewheel.local.standing.views import answer_views
+    from tidewheel.sql.quoting import Sql, join, quote_identifier
+
+    views: list[tuple[str, Sql]] = []
+    for name in beside:
+        source = join(".", map(quote_identifier, name.split(".")))
+        views += answer_views(session.pinned[name].snapshot, source).items()
+    names = Counter(name for name, _ in views)
+    for name, select in views:
+        if names[name] == 1:
+            session.register(name, select)
 
 
 def session_for(query: str, given: Mapping[str, str], *, as_of: Moment | None = None, hold: str = "") -> Session:
     """A session of the archives that a query names; `given` says where those lie that are not known by their name."""
     from tidewheel.sql.guard import archives_named
 
-    named = archives_named(query)
-    return session({name: given.get(name, name) for name in named} | dict(given), as_of=as_of, hold=hold)
+    tables = archives_named(query)
+    asked = {name.partition(".")[2] for name in tables if name.startswith(ANSWERS)}
+    named = {name for name in tables if not name.startswith(ANSWERS)} | set(given)
+    named |= _asked_by(asked, named)
+    return session({name: given.get(name, name) for name in sorted(named)}, as_of=as_of, hold=hold)
+
+
+def _asked_by(queries: Iterable[str], named: Collection[str]) -> set[str]:
+    """The archives that standing queries ask, by the queries' names; `named` are preferred."""
+    from tidewheel.standing import read_texts
+
+    texts = list(read_texts(archives_folder())) if queries else []
+    found = set()
+    for query in queries:
+        archives = {text.of for text in texts if text.name == query}
+        archives = archives & set(named) or archives
+        if len(archives) != 1:
+            several = f"{', '.join(sorted(archives))} have each one" if archives else "no query file has it"
+            raise InvalidInput(
+                f"which archive is the standing query {query} of? {several}",
+                f"name the archive: tidewheel sql ARCHIVE 'select ... from {ANSWERS}{query}'",
+            )
+        found |= archives
+    return found

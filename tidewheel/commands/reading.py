@@ -144,7 +144,7 @@ def sql(
     archive, each read at one version and all as of one moment. The query can read nothing else.
 
     Beside the columns of the source there are ins_slot, exp_slot and valid_until; of one archive, probe(key) and
-    probe_range(low, high) are table functions.
+    probe_range(low, high) are table functions. The answers of standing queries are views: answers.QUERY.
 
     \b
     Examples:

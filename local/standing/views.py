@@ -1,0 +1,48 @@
+"""Answers as views: of each query that an answers archive is derived by, its columns under their names.
+
+answers.top_talkers   window_start, window_end, the groups and outputs, rows, complete, revision, source_version
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from tidewheel.local.standing.asking import ABOUT, KEPT
+from tidewheel.local.standing.columns import answer_columns
+from tidewheel.local.standing.derived import PART
+from tidewheel.queries.standing.query import Query
+from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_literal
+from tidewheel.sql.views import published_name, published_view, quote_for_spark
+from tidewheel.storage.snapshot import Snapshot
+
+SCHEMA = "answers"
+
+
+def stored_queries(answers: Snapshot) -> list[Query]:
+    """The queries that an answers archive is derived by; of any other archive, none."""
+    told = json.loads(answers.definition.derived or "{}")
+    return [Query.from_json(one) for one in told.get("queries", ())]
+
+
+def answer_views(answers: Snapshot, source: Sql) -> dict[str, Sql]:
+    """By name, a SELECT of each query's answers from what shows the live rows of the answers archive."""
+    return {f"{SCHEMA}.{query.name}": _select(query, source, quote_identifier) for query in stored_queries(answers)}
+
+
+def published_answers(answers: Snapshot, dialect: str) -> str:
+    """Views for people who read the tables directly: the answers archive, and above it one for each query."""
+    quote = quote_for_spark if dialect == "spark" else quote_identifier
+    text = published_view(answers, dialect)
+    source = quote(published_name(answers))
+    statements = [f"CREATE SCHEMA IF NOT EXISTS {SCHEMA};"] + [
+        f"CREATE OR REPLACE VIEW {SCHEMA}.{quote(query.name)} AS\n{_select(query, source, quote)};"
+        for query in stored_queries(answers)
+    ]
+    return "\n".join([text, *statements]) + "\n" if len(statements) > 1 else text
+
+
+def _select(query: Query, source: Sql, quote: Callable[[str], Sql]) -> Sql:
+    named = [Sql(f"{quote(stored)} AS {quote(name)}") for name, (stored, _) in answer_columns(query).items()]
+    columns = join(", ", [*map(quote, KEPT), *named, *map(quote, ABOUT)])
+    return Sql(f"SELECT {columns}\nFROM {source}\nWHERE {quote(PART)} = {quote_literal(query.part)}")
