@@ -204,6 +204,7 @@ def _batches_after(ledger: Ledger, receipt: Receipt, span: int, horizon: int) ->
         if key in batches:
             # What it was made of is no longer what it holds: whoever compares makes it again.
             batches[key] = replace(batches[key], cells=cells_without(batches[key].cells, cells), lineage=())
+    batches = {key: batch for key, batch in batches.items() if key[1] not in receipt.parts_dropped}
     for one in receipt.slots:
         batches[one.key] = _batch_of(one, receipt.attempt, batches.get(one.key))
     if receipt.watermark is None or receipt.watermark == ledger.watermark:
@@ -217,6 +218,8 @@ def _batches_after(ledger: Ledger, receipt: Receipt, span: int, horizon: int) ->
 def _applied_parts(ledger: Ledger, receipt: Receipt) -> AppliedParts:
     restored = receipt.restoration
     applied = dict(ledger.applied_parts if restored is None else restored.applied_parts)
+    for part in receipt.parts_dropped:
+        applied.pop(part, None)
     for part in sorted({one.part for one in receipt.slots if one.part}):
         slots = ranges_of(one.slot for one in receipt.slots if one.part == part)
         applied[part] = merged_ranges((*applied.get(part, ()), *slots))

@@ -222,6 +222,7 @@ class Receipt:
     slots: tuple[SlotReceipt, ...] = ()
     forgotten: tuple[tuple[int, Cells], ...] = ()
     forgotten_parts: tuple[tuple[BatchKey, Cells], ...] = ()  # of derived archives, the same by part
+    parts_dropped: tuple[str, ...] = ()  # as if they had never been
     tombstones: tuple[Tombstone, ...] = ()
     restoration: Restoration | None = None
     observation: Observation | None = None
@@ -248,11 +249,13 @@ class Receipt:
         values["tombstones"] = [[list(t.columns), t.digest, t.slot_max] for t in self.tombstones]
         values["restoration"] = _restoration_to_json(self.restoration)
         # Older programs refuse a field they do not know: it is there only where it says something.
-        del values["observation"], values["forgotten_parts"]
+        del values["observation"], values["forgotten_parts"], values["parts_dropped"]
         if self.observation is not None:
             values["observation"] = self.observation.to_json()
         if self.forgotten_parts:
             values["forgotten_parts"] = [[*key, cells_to_json(cells)] for key, cells in self.forgotten_parts]
+        if self.parts_dropped:
+            values["parts_dropped"] = list(self.parts_dropped)
         values["subindices_touched"] = [list(one) for one in self.subindices_touched]
         values["timings_ms"] = dict(self.timings_ms)
         return values
@@ -269,6 +272,7 @@ class Receipt:
                 "forgotten_parts": tuple(
                     ((slot, part), cells_from_json(cells)) for slot, part, cells in values.get("forgotten_parts", ())
                 ),
+                "parts_dropped": tuple(values.get("parts_dropped", ())),
                 "tombstones": tuple(Tombstone(tuple(c), d, s) for c, d, s in values["tombstones"]),
                 "restoration": _restoration_from_json(values["restoration"]),
                 "observation": None if observation is None else Observation.from_json(observation),

@@ -146,6 +146,24 @@ def test_a_changed_query_starts_anew(tmp_path: Path) -> None:
     assert [one["total"] for _, one in sorted(answers(archive, changed, minutes=True).items())] == [1, 1]
 
 
+def test_what_nobody_asks_for_any_more_is_removed(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    assert refresh(archive.job, []) == Refreshed((), ())
+    assert not (tmp_path / "table.answers").exists(), "nothing is made where nobody asks"
+    for slot in range(3):
+        archive.update({slot: [event(slot, slot + 1)]})
+    refresh(archive.job, [TOTAL, BY_KEY])
+    refresh(archive.job, [BY_KEY])
+    assert answers(archive, TOTAL, minutes=True) == {}
+    assert len(answers(archive, BY_KEY, minutes=True)) == 3
+    assert audit_is_clean(archive)
+    refresh(archive.job, [TOTAL, BY_KEY])
+    assert len(answers(archive, TOTAL, minutes=True)) == 3, "asked again, given again"
+    refresh(archive.job, [])
+    assert answers(archive, BY_KEY, minutes=True) == {}
+    assert audit_is_clean(archive)
+
+
 def test_a_forgotten_key_leaves_answers_of_any_age(tmp_path: Path) -> None:
     archive = LocalArchive(tmp_path, span=30).create()
     old = query_of("old", 'select = "sum(v) as s"\ngroup_by = ["k"]\nwindow = "1m"\nrevise = "2m"\nkeep = "1h"')

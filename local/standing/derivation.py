@@ -89,7 +89,9 @@ def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Iterable
 
 
 def _horizon(source: Definition, assignment: Assignment) -> int:
-    """How many slots back batches are compared, in whole slots."""
+    """How many slots back batches are compared, in whole slots; where nobody asks, none."""
+    if not assignment.trees:
+        return 0
     longest = max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0)
     return -(-longest // source.axis.interval_us) + 2
 

@@ -26,6 +26,7 @@ from tidewheel.local.standing.derived import Batches, put
 from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder
+from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, SlotRows, reader_of
 from tidewheel.local.standing.stored_rows import (
     digests,
@@ -87,7 +88,11 @@ class Refresh:
 
     def run(self) -> Refreshed:
         """Compare, make partials, give answers."""
+        if not self.queries and not is_there(self.partials):
+            return Refreshed((), ())
         assignment = derive(self.job, self.queries)
+        remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
+        remove_parts(self.answers, frozenset(query.part for query in self.queries))
         reader = reader_of(self.job)
         self._follow_undo(reader)
         stale, made = self._make_partials(reader, assignment)
@@ -118,15 +123,29 @@ class Refresh:
         return Refreshed(tuple(stale), tuple(due))
 
     def _follow_undo(self, reader: SlotReader) -> None:
-        """Where the source's watermark went back, the derived archives go back to before they followed it."""
-        watermark = reader.state.watermark
+        """Where the source's watermark went back, the derived archives go back to before they followed it.
+
+        Where they cannot, as rows were removed for good since, they stay ahead: no harm, as long as nothing that is
+        derived now would count as expired by then.
+        """
+        watermark, axis = reader.state.watermark, reader.snapshot.definition.axis
         for job in (self.partials, self.answers):
             snapshot = job.snapshot()
             if watermark is None or snapshot.watermark is None or snapshot.watermark <= watermark:
                 continue
             before = [version for version, receipt in receipts_since(snapshot, -1)
                       if receipt.watermark is None or receipt.watermark <= watermark]  # fmt: skip
-            undo(job, max(before))
+            try:
+                undo(job, max(before))
+            except InvalidInput as error:
+                lives_us = min((query.terms.keep_us for query in self.queries), default=0)
+                lives_us = min([lives_us, *(query.terms.revise_us for query in self.queries)])
+                if (snapshot.watermark - watermark) * axis.interval_us > lives_us:
+                    raise InvalidInput(
+                        f"the archive went back to slot {axis.name(watermark)}, and {job.location.uri} cannot follow: "
+                        f"{error.message}",
+                        "delete the folders of its partials and answers, then refresh: they are derived again",
+                    ) from error
 
     # Partials.
 
@@ -209,7 +228,7 @@ class Refresh:
         key = reader.snapshot.definition.key
         known = set(ledger_of(self.answers.snapshot()).tombstones)
         new = [one for one in reader.state.ledger.tombstones if one.columns == key and one not in known]
-        return erase(self.answers, self.queries, key, new) if new else None
+        return erase(self.answers, self.queries, key, new, reader.snapshot.definition.salt) if new else None
 
     def _answer_state(self, reader: SlotReader, answers: Ledger) -> AnswerState:
         return AnswerState(

@@ -1,0 +1,114 @@
+"""Rows leave a derived archive for good: those of forgotten keys, and those of parts that nobody asks for any more.
+
+The files that hold such rows are rewritten without them, in one commit, whose receipt says by slot and part what went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, attempt
+from tidewheel.commits.conserved import check_conserved
+from tidewheel.commits.fail_points import reach
+from tidewheel.commits.operation import Lap, Operation, Try
+from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.work import Work
+from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes, counted, read_back
+from tidewheel.indexing.plan import FileChange, Plan
+from tidewheel.indexing.plan_kinds import plan_nothing
+from tidewheel.indexing.receipts import BatchKey, Cell, Cells, Receipt, Tombstone
+from tidewheel.indexing.receipts import Operation as Kind
+from tidewheel.local.new_files import write_rows
+from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.derived import PART
+
+Hits = Callable[[pa.Table], pa.Array]  # of a file's rows, which ones go
+
+
+def remove_keys(job: ArchiveJob, hits: Hits, tombstones: tuple[Tombstone, ...]) -> Outcome:
+    """Remove rows of forgotten keys; nothing is done if the archive has met the tombstones."""
+    return attempt(job, _Remove(hits, tombstones))
+
+
+def remove_parts(job: ArchiveJob, kept: frozenset[str]) -> Outcome:
+    """Remove all rows of parts other than these, as if they had never been; nothing is done if there are none."""
+    names = pa.array(sorted(kept), pa.string())
+    return attempt(job, _Remove(lambda rows: pc.invert(pc.is_in(rows.column(PART), names)), (), kept))
+
+
+@dataclass
+class _Remove(Operation):
+    hits: Hits
+    tombstones: tuple[Tombstone, ...]
+    parts_kept: frozenset[str] | None = None
+    rows_kept: dict[str, pa.Table] = field(default_factory=dict)  # by file, what stays of it
+    gone: dict[BatchKey, dict[int, Cell]] = field(default_factory=dict)
+
+    def plan(self, one: Try) -> Plan:
+        self.rows_kept, self.gone = {}, {}
+        for file in one.state.files if self.is_needed(one) else ():
+            rows = rows_of(one.job.location, [file], file_schema(one.snapshot)).to_table()
+            hit = self.hits(rows)
+            if pc.any(hit).as_py():
+                self.rows_kept[file.path] = rows.filter(pc.invert(hit))
+                self._count(rows.filter(hit), one.state.watermark)
+        changes = (FileChange(file, "holds rows that go") for file in one.state.files if file.path in self.rows_kept)
+        return replace(plan_nothing(one.state, Kind.FORGET), rewritten=tuple(changes), tombstones=self.tombstones)
+
+    def is_needed(self, one: Try, plan: Plan | None = None) -> bool:
+        new = set(self.tombstones) - set(one.state.ledger.tombstones)
+        return bool(new or self._dropped(one))
+
+    def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
+        if not plan.rewritten:
+            return Work(plan, folder, NOTHING_WRITTEN)
+        check_sizes(one.job.location, [change.file for change in plan.rewritten])
+        rows = pa.concat_tables(self.rows_kept.values())
+        if plan.watermark is not None:
+            rows = rows.filter(pc.greater(rows.column("exp_slot"), plan.watermark))
+        if rows.num_rows:
+            write_rows(one, plan, rows, folder)
+        written = read_back(one.job.location, folder, one.state.definition) if rows.num_rows else NOTHING_WRITTEN
+        reach("files_written")
+        check_conserved(one.state, plan, written, self._gone_by_cell())
+        lap("write")
+        return Work(plan, folder, written, rows_read=sum(change.file.rows for change in plan.rewritten))
+
+    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        by_slot: dict[int, dict[int, Cell]] = {}
+        for (slot, expiration), cell in self._gone_by_cell().items():
+            by_slot.setdefault(slot, {})[expiration] = cell
+        forgotten: tuple[tuple[int, Cells], ...] = tuple(sorted(by_slot.items()))
+        return replace(
+            receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms),
+            forgotten=forgotten,
+            forgotten_parts=tuple(sorted(self.gone.items(), key=lambda one: one[0])),
+            parts_dropped=self._dropped(one),
+            tombstones=self.tombstones,
+        )
+
+    def _dropped(self, one: Try) -> tuple[str, ...]:
+        """The parts that the ledger knows and nobody keeps."""
+        ledger = one.state.ledger
+        known = {*ledger.applied_parts, *(part for _, part in ledger.batches if part)}
+        return () if self.parts_kept is None else tuple(sorted(known - self.parts_kept))
+
+    def _count(self, rows: pa.Table, watermark: int | None) -> None:
+        for part in pc.unique(rows.column(PART)).to_pylist():
+            for (slot, expiration), cell in counted(rows.filter(pc.equal(rows.column(PART), part))).items():
+                if watermark is None or expiration > watermark:
+                    mine = self.gone.setdefault((slot, part), {})
+                    mine[expiration] = mine[expiration].plus(cell) if expiration in mine else cell
+
+    def _gone_by_cell(self) -> dict[tuple[int, int], Cell]:
+        found: dict[tuple[int, int], Cell] = {}
+        for (slot, _), cells in self.gone.items():
+            for expiration, cell in cells.items():
+                at = (slot, expiration)
+                found[at] = found[at].plus(cell) if at in found else cell
+        return found
