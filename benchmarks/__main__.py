@@ -1,5 +1,7 @@
 """`python -m benchmarks PROFILE`: run what is not measured yet, then write ratios, plots and the page anew.
 
+`python -m benchmarks queries [quick|standard]` is the race of standing queries.
+
 Progress goes to standard error. It may be stopped at any moment: what is finished is kept, and run again only
 with --fresh.
 """
@@ -23,6 +25,11 @@ from tidewheel.output import INTERRUPTED
 def main(given: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a contender gave a wrong answer or failed."""
     quiet_bridge(debug=False)
+    words = list(sys.argv[1:] if given is None else given)
+    if words[:1] == ["queries"]:
+        from benchmarks.standing.__main__ import main as queries
+
+        return queries(words[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "profile",

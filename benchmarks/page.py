@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.cost_check import checks, regrets
 from benchmarks.goals import DEFAULT, Ratio
 from benchmarks.results import Results
+from benchmarks.standing.section import section as standing_queries
 from benchmarks.summary import Summary
 from benchmarks.thesis import SIZES, section
 
@@ -46,6 +47,7 @@ def page(results: Results, found: Sequence[Ratio], medium: Mapping[str, Any], im
         *(_race(results, name) for name in ("small", "large") if results.race(name)),
         _honest(results),
         section(results),
+        standing_queries(results),
         _others(results),
         _cold(results),
         _model(results, medium),

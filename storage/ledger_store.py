@@ -19,18 +19,22 @@ from tidewheel.indexing.ledger import Ledger, fold_all
 from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.receipts import Receipt
 from tidewheel.indexing.state import TableState
+from tidewheel.storage.location import ListedFile
 from tidewheel.storage.machine import machine_fault
+from tidewheel.storage.remembered import Remembered, told_of
 from tidewheel.storage.snapshot import DEFINITION_KEY, HEAD_ID, Snapshot, unlike_commits
 
 FOLDER = "_tidewheel/ledger"
 FOLD_EVERY_COMMITS = 10
 # Head and watermark ride in every commit, and the digest of the files in all but old archives' first ones.
 TRANSACTIONS = (2, 3)
+# Of a few archives, the ledgers at their newest versions.
+_LEDGERS: Remembered[Ledger] = Remembered(8)
 _ENTRY_REMEDY = "restore the file from a copy; if it is the newest entry, delete it and run that operation again"
 
 
 def state_of(snapshot: Snapshot) -> TableState:
-    """All that a plan is decided from. Cost: one listing, one ledger file, the receipts since."""
+    """All that a plan is decided from. Cost: one listing, and of ledger file and receipts what was not read before."""
     return TableState(
         version=snapshot.version,
         head=snapshot.head,
@@ -43,18 +47,36 @@ def state_of(snapshot: Snapshot) -> TableState:
 
 def ledger_of(snapshot: Snapshot) -> Ledger:
     """The ledger at the snapshot's version."""
-    folded, _ = _newest_fold(snapshot)
-    receipts = receipts_after(snapshot, folded.version)
-    _refuse_broken_chain(snapshot, folded, receipts)
-    ledger = fold_all(folded, receipts, snapshot.definition.span)
-    return replace(ledger, version=snapshot.version)
+    files = _files_of_ledger(snapshot)
+    known = _known_ledger(files, snapshot.definition.span) or _newest_fold(snapshot)
+    receipts = receipts_after(snapshot, known.version)
+    _refuse_broken_chain(snapshot, known, receipts)
+    ledger = replace(fold_all(known, receipts, snapshot.definition.span), version=snapshot.version)
+    if None not in files:
+        _LEDGERS.put((files, snapshot.definition.span), ledger)
+    return ledger
+
+
+def _files_of_ledger(snapshot: Snapshot) -> tuple[ListedFile | None, ...]:
+    """What a ledger is made of: the newest ledger file, if there is one, and the log's entries since."""
+    folds = _folds(snapshot)
+    since = folds[-1][0] if folds else -1
+    numbers = range(since + 1, snapshot.version + 1)
+    entries = told_of(snapshot.location, [_entry_path(snapshot, number) for number in numbers])
+    return (*(file for _, file in folds[-1:]), *entries)
+
+
+def _known_ledger(files: tuple[ListedFile | None, ...], span: int) -> Ledger | None:
+    """The ledger of as many of these files as it is known of."""
+    firsts = (files[:count] for count in range(len(files), 0, -1))
+    return next((known for some in firsts if (known := _LEDGERS.get((some, span))) is not None), None)
 
 
 def ledger_at(snapshot: Snapshot, version: int) -> Ledger:
     """The ledger at an earlier version, also where the log does not reach back to it. Cost: ledger files since."""
     reached = [at for at in folded_versions(snapshot) if at <= version]
     folds = dict(_folds(snapshot))
-    ledger = Ledger.from_json(_read(snapshot, folds[reached[-1]])["ledger"]) if reached else Ledger()
+    ledger = Ledger.from_json(_read(snapshot, folds[reached[-1]].path)["ledger"]) if reached else Ledger()
     later = ((at, receipt) for at, receipt in receipts_since(snapshot, ledger.version) if at <= version)
     return replace(fold_all(ledger, later, snapshot.definition.span), version=version)
 
@@ -98,9 +120,9 @@ def all_receipts(snapshot: Snapshot) -> Iterator[tuple[int, Receipt]]:
 def receipts_since(snapshot: Snapshot, version: int) -> Iterator[tuple[int, Receipt]]:
     """The receipts after a version, oldest first, wherever they are. Cost: the ledger files that reach beyond it."""
     through = version
-    for at, path in _folds(snapshot):
+    for at, file in _folds(snapshot):
         if at > through:
-            content = _read(snapshot, path)
+            content = _read(snapshot, file.path)
             # Two writers may have folded the same receipts into files of different versions.
             yield from ((v, Receipt.from_json(one)) for v, one in content["receipts"] if v > through)
             through = at
@@ -109,7 +131,7 @@ def receipts_since(snapshot: Snapshot, version: int) -> Iterator[tuple[int, Rece
 
 def fold_into_ledger(snapshot: Snapshot, *, every: int = FOLD_EVERY_COMMITS) -> bool:
     """Fold what the log holds beyond the newest ledger file, if that is at least `every` commits."""
-    folded, _ = _newest_fold(snapshot)
+    folded = _newest_fold(snapshot)
     if snapshot.version - folded.version < every:
         return False
     receipts = receipts_after(snapshot, folded.version)
@@ -121,7 +143,9 @@ def fold_into_ledger(snapshot: Snapshot, *, every: int = FOLD_EVERY_COMMITS) -> 
     # mtime=0: the same log gives the same bytes, whoever writes them.
     packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), compresslevel=6, mtime=0)
     location = snapshot.location
-    location.write_bytes(location.child(f"{FOLDER}/{snapshot.version:020d}.json.gz"), packed)
+    path = location.child(f"{FOLDER}/{snapshot.version:020d}.json.gz")
+    location.write_bytes(path, packed)
+    _LEDGERS.put(((*told_of(location, [path]),), snapshot.definition.span), ledger)
     return True
 
 
@@ -130,21 +154,19 @@ def folded_versions(snapshot: Snapshot) -> list[int]:
     return [version for version, _ in _folds(snapshot)]
 
 
-def _newest_fold(snapshot: Snapshot) -> tuple[Ledger, str]:
+def _newest_fold(snapshot: Snapshot) -> Ledger:
     folds = _folds(snapshot)
-    if not folds:
-        return Ledger(), ""
-    return Ledger.from_json(_read(snapshot, folds[-1][1])["ledger"]), folds[-1][1]
+    return Ledger.from_json(_read(snapshot, folds[-1][1].path)["ledger"]) if folds else Ledger()
 
 
-def _folds(snapshot: Snapshot) -> list[tuple[int, str]]:
+def _folds(snapshot: Snapshot) -> list[tuple[int, ListedFile]]:
     """The ledger files through the snapshot's version, oldest first."""
     found = []
     for info in snapshot.location.files_below(FOLDER):
         stem = info.base_name.removesuffix(".json.gz")
         if stem.isdigit() and int(stem) <= snapshot.version:
-            found.append((int(stem), info.path))
-    return sorted(found)
+            found.append((int(stem), info))
+    return sorted(found, key=lambda one: one[0])
 
 
 def _read(snapshot: Snapshot, path: str) -> dict[str, Any]:
@@ -158,10 +180,14 @@ def _read(snapshot: Snapshot, path: str) -> dict[str, Any]:
     return content
 
 
+def _entry_path(snapshot: Snapshot, version: int) -> str:
+    return snapshot.location.child(f"_delta_log/{version:020d}.json")
+
+
 def _log_entry(snapshot: Snapshot, version: int) -> dict[str, Any]:
     """The commit information of one log entry."""
     location = snapshot.location
-    path = location.child(f"_delta_log/{version:020d}.json")
+    path = _entry_path(snapshot, version)
     try:
         lines = location.read_bytes(path).splitlines()
         actions = [json.loads(line) for line in lines if line.startswith(b'{"commitInfo"')]

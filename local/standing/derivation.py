@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from deltalake import DeltaTable
@@ -24,6 +24,7 @@ from tidewheel.local.standing.columns import (
 from tidewheel.local.standing.derived import create_derived, definition_of, redefine
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import Assignment, Tree, assigned
+from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location
 
 
@@ -62,17 +63,21 @@ def stored_trees(job: ArchiveJob) -> tuple[Tree, ...]:
 
 def derive(job: ArchiveJob, queries: Sequence[Query]) -> Assignment:
     """The archive is observed, both derived archives are there, and say what they are derived by."""
-    source = job.snapshot().definition
+    snapshot = job.snapshot()
+    source = snapshot.definition
     partials, answers = derived_job(job, "partials"), derived_job(job, "answers")
     assignment = assigned(queries, source.max_lifetime_us, stored_trees(partials))
-    horizon = _horizon(source, assignment)
-    observe(job, horizon)
+    horizon = _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))
+    if ledger_of(snapshot).horizon != horizon:
+        observe(job, horizon)
     trees = {"of": job.location.uri, "trees": [tree.to_json() for tree in assignment.trees]}
     _define(
         partials, definition_of(source, "partials", PARTIAL_KEY, _told(trees)), horizon, _partial_schema(assignment)
     )
     asked = {"of": job.location.uri, "queries": [query.to_json() for query in queries]}
-    _define(answers, definition_of(source, "answers", ANSWER_KEY, _told(asked)), horizon, _answer_schema(queries))
+    # Answers are compared as long as they are corrected.
+    young = _slots(source, max((query.terms.revise_us for query in queries), default=0))
+    _define(answers, definition_of(source, "answers", ANSWER_KEY, _told(asked)), young, _answer_schema(queries))
     return assignment
 
 
@@ -80,20 +85,20 @@ def _told(by: Mapping[str, object]) -> str:
     return json.dumps(by, sort_keys=True)
 
 
-def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Iterable[tuple[str, str]]) -> None:
-    fields = delta_columns(columns)
-    if is_there(job):
-        redefine(job, wanted.derived, fields, horizon)
-    else:
-        create_derived(job, fields, wanted, horizon)
+def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence[tuple[str, str]]) -> None:
+    if not is_there(job):
+        create_derived(job, delta_columns(columns), wanted, horizon)
+        return
+    snapshot = job.snapshot()
+    known = {column.name for column in snapshot.columns}
+    told = snapshot.definition.derived == wanted.derived and {name for name, _ in columns} <= known
+    if not told or ledger_of(snapshot).horizon != horizon:
+        redefine(job, wanted.derived, delta_columns(columns), horizon)
 
 
-def _horizon(source: Definition, assignment: Assignment) -> int:
-    """How many slots back batches are compared, in whole slots; where nobody asks, none."""
-    if not assignment.trees:
-        return 0
-    longest = max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0)
-    return -(-longest // source.axis.interval_us) + 2
+def _slots(source: Definition, duration_us: int) -> int:
+    """A horizon that reaches so far back, in whole slots; where nobody asks, none."""
+    return duration_us and -(-duration_us // source.axis.interval_us) + 2
 
 
 def _partial_schema(assignment: Assignment) -> list[tuple[str, str]]:

@@ -6,14 +6,14 @@ commits second has nothing left to bring.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import duckdb
 import pyarrow as pa
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt import Outcome
+from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.undo import undo
 from tidewheel.indexing.definition import Clock
@@ -61,6 +61,7 @@ class Refreshed:
     partials: Outcome | None = None
     answers: Outcome | None = None
     erased: Outcome | None = None
+    timings_ms: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -71,6 +72,7 @@ class Refreshed:
             ],
             "partials_version": None if self.partials is None else self.partials.version,
             "answers_version": None if self.answers is None else self.answers.version,
+            "timings_ms": dict(self.timings_ms),
         }  # fmt: skip
 
 
@@ -85,11 +87,13 @@ class Refresh:
     def __post_init__(self) -> None:
         self.connection.execute("SET TimeZone = 'UTC'")
         self.partials, self.answers = derived_job(self.job, "partials"), derived_job(self.job, "answers")
+        self.watch = Stopwatch()
 
     def run(self) -> Refreshed:
         """Compare, make partials, give answers."""
         if not self.queries and not is_there(self.partials):
             return Refreshed((), ())
+        self.watch = Stopwatch()
         assignment = derive(self.job, self.queries)
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
         remove_parts(self.answers, frozenset(query.part for query in self.queries))
@@ -98,9 +102,10 @@ class Refresh:
         stale, made = self._make_partials(reader, assignment)
         reach("partials_committed")
         erased = self._erase(reader)
+        self.watch.lap("erase")
         due, given = self._give_answers(reader, assignment)
         reach("answers_committed")
-        return Refreshed(tuple(stale), tuple(due), made, given, erased)
+        return Refreshed(tuple(stale), tuple(due), made, given, erased, self.watch.spent_ms)
 
     def kept_trees(self) -> tuple[Tree, ...]:
         """The trees whose partials are stored."""
@@ -154,6 +159,7 @@ class Refresh:
         source = reader.state.ledger
         axis, now_us = reader.snapshot.definition.axis, present_us(self.job, reader)
         stale = stale_partials(axis, now_us, source, ledger, assignment.trees)
+        self.watch.lap("compare")
         if not stale and ledger.watermark == source.watermark:
             return [], None
         trees = {tree.name: tree for tree in assignment.trees}
@@ -166,7 +172,10 @@ class Refresh:
                 lineages[one.key] = lineage.to_texts()
                 tables.append(table)
         rows_of_all = pa.concat_tables(tables, promote_options="default") if tables else None
-        return stale, put(self.partials, Batches(rows_of_all, lineages), source.watermark)
+        self.watch.lap("partials")
+        made = put(self.partials, Batches(rows_of_all, lineages), source.watermark)
+        self.watch.lap("commit_partials")
+        return stale, made
 
     def _partials_of(
         self, tree: Tree, slot: int, given: SlotRows, reader: SlotReader, now_us: int
@@ -215,13 +224,17 @@ class Refresh:
             queries = [query for query in self.queries if assignment.tree_of[query.name] == tree.name]
             mine = {query.part: list(due_answers(state, query, reflected[tree.name])) for query in queries}
             due += [one for some in mine.values() for one in some]
+            self.watch.lap("compare")
             if any(one.reports for some in mine.values() for one in some):
                 tables += self._answers_of(tree, queries, mine, partials, reader)
+                self.watch.lap("fold")
         if not due and answers.watermark == state.source.watermark:
             return [], None
         rows = pa.concat_tables(tables, promote_options="default") if tables else None
         lineages = {one.key: (one.digest,) for one in due}
-        return due, put(self.answers, Batches(rows, lineages), state.source.watermark)
+        given = put(self.answers, Batches(rows, lineages), state.source.watermark)
+        self.watch.lap("commit_answers")
+        return due, given
 
     def _erase(self, reader: SlotReader) -> Outcome | None:
         """Answers of keys that were forgotten since, of any age. Cost: all answers, once for each forget."""

@@ -189,6 +189,14 @@ class AnswerState:
     def slot_last(self) -> int | None:
         return max((last for _, last in self.source.applied), default=None)
 
+    @cached_property
+    def slots_by_part(self) -> Mapping[str, list[int]]:
+        """Of which slots there are answers of each query, ascending."""
+        found: dict[str, list[int]] = {}
+        for slot, part in sorted(self.answers.batches):
+            found.setdefault(part, []).append(slot)
+        return found
+
 
 def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Iterator[DueAnswers]:
     """The answers of a query that are missing or stale, oldest first; of undone slots, none."""
@@ -218,9 +226,10 @@ def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Ite
 
 def _undone(state: AnswerState, query: Query) -> Iterator[DueAnswers]:
     last = state.slot_last
-    for (slot, part), batch in sorted(state.answers.batches.items()):
-        beyond = part == query.part and (last is None or slot > last)
-        if beyond and batch.lineage[:1] != (UNDONE,):
+    slots = state.slots_by_part.get(query.part, [])
+    for slot in slots[0 if last is None else bisect_left(slots, last + 1) :]:
+        batch = state.answers.batches[slot, query.part]
+        if batch.lineage[:1] != (UNDONE,):
             yield DueAnswers(slot, query.part, (), UNDONE, batch.revision + 1, "the slot was undone")
 
 

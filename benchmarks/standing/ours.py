@@ -1,0 +1,145 @@
+"""Our own contender: an archive fed without Spark, and the refresh of its standing queries."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchmarks.feeding import create, feed
+from benchmarks.measures import MEGABYTE, resident_bytes
+from benchmarks.standing.rivals import Answers
+from benchmarks.standing.stream import AXIS, FIELDS, LIVES_DAYS, Size, batch
+from tidewheel.hands import archive_job
+from tidewheel.indexing.definition import Clock, Definition, Retention
+from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.columns import answer_columns
+from tidewheel.local.standing.derivation import derived_location
+from tidewheel.local.standing.refresh import Refresh, Refreshed
+from tidewheel.queries.standing.query import Query
+from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import open_snapshot
+
+DAY_US = 86_400_000_000
+SLOTS_PER_COMMIT = 48
+CLASSES = 8
+
+
+class Peak:
+    """The most resident memory of this process while it is watched, above what it was before."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        before, done = resident_bytes(), threading.Event()
+        self.peak = 0
+
+        def look() -> None:
+            while not done.wait(0.01):
+                self.peak = max(self.peak, resident_bytes() - before)
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+            self.peak = max(self.peak, resident_bytes() - before)
+
+
+@dataclass
+class Ours:
+    """The archive, with the refresh's handle open."""
+
+    folder: Path
+    size: Size
+    asked: Sequence[Query]
+    first: int
+    refreshed: Refreshed | None = None
+    watch: Peak = field(default_factory=Peak)
+
+    def __post_init__(self) -> None:
+        self.job = archive_job(Location.of(self.folder / "race"), clock=lambda: AXIS.start_us(self.first))
+        span = (LIVES_DAYS + 1) * DAY_US
+        layout = Layout(LayoutKind.ROUND_ROBIN, 1, CLASSES, AXIS.span(span))
+        definition = Definition(
+            name="race",
+            key=("key",),
+            axis=AXIS,
+            max_lifetime_us=span,
+            clock=Clock.DATA,
+            generations=(Generation(0, layout, Strategy.EXPIRE_REBUILD, runs_max=64),),
+            retention=Retention(DAY_US, DAY_US, 30 * DAY_US, DAY_US),
+            salt="benchmark",
+        )
+        create(self.job, FIELDS, definition)
+        self.handle = Refresh(self.job, self.asked)
+
+    def load(self, slots: range) -> None:
+        """What there is before anything is measured, and one slot for a commit of its own."""
+        for start in range(slots.start, slots.stop, SLOTS_PER_COMMIT):
+            some = range(start, min(start + SLOTS_PER_COMMIT, slots.stop))
+            feed(self.job, some, pa.concat_tables([batch(self.size, slot) for slot in some]))
+
+    def refresh(self, queries: Sequence[Query] | None = None) -> dict[str, Any]:
+        """One refresh, both commits in it: what it took, and what it did."""
+        handle = self.handle if queries is None else Refresh(self.job, queries)
+        with self.watch.watching():
+            start = perf_counter()
+            self.refreshed = handle.run()
+            seconds = perf_counter() - start
+        reports = sum(len(one.reports) for one in self.refreshed.due)
+        return {
+            "seconds": seconds,
+            "reports": reports,
+            "stale": len(self.refreshed.stale),
+            "peak_mb": self.watch.peak / MEGABYTE,
+            "laps_ms": dict(self.refreshed.timings_ms),
+        }
+
+    def forget_answers(self) -> None:
+        """As if no answer had been given yet; partials stay."""
+        shutil.rmtree(self.folder / "race.answers")
+
+    def answers(self) -> Answers:
+        """What the last refresh answered."""
+        assert self.refreshed is not None
+        snapshot = open_snapshot(derived_location(self.job.location, "answers"))
+        stored = rows_of(snapshot.location, snapshot.files, file_schema(snapshot))
+        found: Answers = {}
+        for query in self.asked:
+            wanted = [report.at_us for one in self.refreshed.due if one.part == query.part for report in one.reports]
+            if not wanted:
+                continue
+            columns = [column for column, _ in answer_columns(query).values()]
+            ends = pa.array(wanted, pa.int64()).cast(pa.timestamp("us", "UTC"))
+            rows = stored.to_table(
+                columns=["window_end", "complete", *columns],
+                filter=(pc.field("part") == query.part) & pc.field("window_end").isin(ends),
+            )
+            keys = len(query.groups)
+            moments = rows.column("window_end").cast(pa.int64()).to_pylist()
+            values = zip(*(rows.column(name).to_pylist() for name in columns), strict=True)
+            for at_us, complete, row in zip(moments, rows.column("complete").to_pylist(), values, strict=True):
+                if complete == 1.0:
+                    found.setdefault((query.name, at_us), {})[row[:keys]] = row[keys:]
+        return found
+
+    def bytes(self) -> dict[str, float]:
+        """Current data bytes of the archive and of what is derived from it."""
+        locations = {"archive": self.job.location} | {
+            kind: derived_location(self.job.location, kind) for kind in ("partials", "answers")
+        }
+        return {f"{name}_mb": open_snapshot(one).bytes / MEGABYTE for name, one in locations.items()}
