@@ -50,8 +50,8 @@ RULES = {
     # The same work as in jobs, in this process.
     "local": Rule(
         _names(
-            "tidewheel.local tidewheel.commits tidewheel.indexing tidewheel.queries tidewheel.sql tidewheel.storage"
-            " deltalake duckdb numpy pyarrow"
+            "tidewheel.local tidewheel.commits tidewheel.indexing tidewheel.queries tidewheel.queries.kernels"
+            " tidewheel.sql tidewheel.storage deltalake duckdb numpy pyarrow"
         )
     ),
     "jobs": Rule(

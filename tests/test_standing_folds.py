@@ -11,6 +11,7 @@ import pytest
 from tests.test_standing_partials import AXIS, COLUMNS, MINUTE_US, loaded, some_rows
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.kernel_folds import KernelFolder
 from tidewheel.local.standing.partials import AT, PartialBuilder, aggregate_of, call_inputs
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Call, Query
@@ -81,6 +82,15 @@ def folded(query: Query, tree: Tree, batches: dict[int, list[dict[str, Any]]], r
     return Folder(query, tree, AXIS, connection, "partials").fold([DueReport(at_us, 1.0) for at_us in reports])
 
 
+def folded_by_kernels(
+    queries: list[Query], tree: Tree, batches: dict[int, list[dict[str, Any]]], reports: dict[str, list[int]]
+) -> dict[str, pa.Table]:
+    tables = [PartialBuilder(tree, AXIS, loaded(rows)).build(slot, "rows", 0) for slot, rows in batches.items()]
+    due = {name: [DueReport(at_us, 1.0) for at_us in some] for name, some in reports.items()}
+    found = KernelFolder(tree, AXIS, loaded([]), pa.concat_tables(tables)).fold(queries, due)
+    return {query.name: table for query, table in found}
+
+
 def same(found: Any, true: Any) -> bool:
     if isinstance(true, float) and isinstance(found, float):
         return found == true or (found != found and true != true) or abs(found - true) <= 1e-12 * abs(true)
@@ -109,6 +119,34 @@ def test_answers_equal_the_oracle(seed: int) -> None:
                 for number, true in enumerate(values):
                     if f"call {number}" in outputs:
                         assert same(outputs[f"call {number}"], true), f"seed {seed}, {query.calls[number]}, {key}"
+
+
+@pytest.mark.parametrize("seed", range(8, 20))
+def test_kernels_and_sql_agree(seed: int) -> None:
+    chance = random.Random(seed)
+    queries = [random_query(chance, number) for number in range(5)]
+    batches = {slot: some_rows(chance, slot, chance.choice([0, 3, 25])) for slot in (7, 8, 9)}
+    assignment = assigned(queries, 3 * MINUTE_US)
+    reports = {
+        query.name: list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))[:: chance.choice([1, 3])]
+        for query in queries
+    }
+    for tree in assignment.trees:
+        mine = [query for query in queries if assignment.tree_of[query.name] == tree.name]
+        tables = folded_by_kernels(mine, tree, batches, reports)
+        for query in mine:
+            true = folded(query, tree, batches, reports[query.name])
+            found = tables[query.name]
+            assert found.schema.names == true.schema.names
+            keys = ["window_end", *(one.name for one in query.groups)]
+            left, right = (
+                {tuple(row[key] for key in keys): row for row in table.to_pylist()} for table in (found, true)
+            )
+            assert left.keys() == right.keys(), f"seed {seed}, {query}"
+            for key, row in right.items():
+                for name, value_ in row.items():
+                    assert same(left[key][name], value_), f"seed {seed}, {query.name} {key} {name}"
+            assert found.num_rows == true.num_rows
 
 
 BATCHES = {

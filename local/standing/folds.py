@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import TimeAxis
@@ -49,7 +50,11 @@ class Folder:
         self._register_reports(reports)
         inputs = inputs_of(self.tree)
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {FOLDED} AS {self._folding(inputs)}")
-        self.connection.register(CALLED, self._called(inputs))
+        return self.answered(self._called(inputs))
+
+    def answered(self, called: pa.Table) -> pa.Table:
+        """The answers from a table of report, complete, groups and calls, the last of which counts the records."""
+        self.connection.register(CALLED, called)
         try:
             return self.connection.sql(self._answering()).to_arrow_table()
         except duckdb.Error as error:
@@ -57,6 +62,27 @@ class Folder:
                 f"query {self.query.name} cannot be answered: {str(error).splitlines()[0]}",
                 "mend its select or having, for example with nullif against a division by zero, or a wider type",
             ) from error
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the answers are the calls as they are."""
+        query = self.query
+        calls = {str(quote_identifier(call_name(number))): call for number, call in enumerate(query.calls)}
+        types = {spelled: answer_type(call) for spelled, call in calls.items()}
+        plain = all(types.get(one.sql) == one.sql_type for one in query.outputs)
+        return plain and not query.having and query.limit is None
+
+    def as_called(self, called: pa.Table) -> pa.Table:
+        """The same as `answered`, of a plain query and in no order."""
+        query, reports = self.query, called.column("report")
+        window_us = query.terms.window_us
+        start = pa.nulls(len(reports), pa.int64()) if window_us is None else pc.subtract(reports, window_us)
+        columns = {"window_start": start, "window_end": reports}
+        columns |= {one.name: called.column(one.name) for one in query.groups}
+        columns |= {one.name: called.column(one.sql.strip('"')) for one in query.outputs}
+        return pa.table(
+            columns | {"rows": called.column(call_name(len(query.calls))), "complete": called.column("complete")}
+        )
 
     def _register_reports(self, reports: Sequence[DueReport]) -> None:
         slices, window_us = self.tree.slices, self.query.terms.window_us

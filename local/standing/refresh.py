@@ -24,14 +24,14 @@ from tidewheel.indexing.receipts import BatchKey
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, stored_trees
 from tidewheel.local.standing.derived import Batches, put
 from tidewheel.local.standing.erasing import erase
-from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.kernel_folds import fold
+from tidewheel.local.standing.partial_rows import PartialRows
 from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, SlotRows, reader_of
 from tidewheel.local.standing.stored_rows import (
     digests,
     kept_partials,
-    loaded_partials,
     stored_answers,
     stored_partials,
 )
@@ -87,7 +87,7 @@ class Refresh:
     def __post_init__(self) -> None:
         self.connection.execute("SET TimeZone = 'UTC'")
         self.partials, self.answers = derived_job(self.job, "partials"), derived_job(self.job, "answers")
-        self.watch = Stopwatch()
+        self.watch, self.rows = Stopwatch(), PartialRows(self.partials)
 
     def run(self) -> Refreshed:
         """Compare, make partials, give answers."""
@@ -261,15 +261,10 @@ class Refresh:
         reader: SlotReader,
     ) -> list[pa.Table]:
         """The answers of a tree's queries, from one reading of its partials."""
-        self.connection.register("tw_partials", loaded_partials(self.partials, partials, tree))
-        axis = reader.snapshot.definition.axis
-        found = []
-        for query in queries:
-            reports = [report for one in due[query.part] for report in one.reports]
-            if reports:
-                table = Folder(query, tree, axis, self.connection, "tw_partials").fold(reports)
-                found.append(stored_answers(table, query, due[query.part], reader.snapshot.version))
-        return found
+        rows, axis = self.rows.of(partials, tree), reader.snapshot.definition.axis
+        reports = {query.name: [report for one in due[query.part] for report in one.reports] for query in queries}
+        folded = fold(tree, axis, self.connection, rows, queries, reports)
+        return [stored_answers(table, query, due[query.part], reader.snapshot.version) for query, table in folded]
 
 
 def present_us(job: ArchiveJob, reader: SlotReader) -> int:

@@ -42,28 +42,30 @@ def stored_partials(table: pa.Table, tree: Tree, slot: int, axis: TimeAxis) -> p
     else:
         ends = [tree.slices.end_of(number) for number in rows.column("fragment").to_pylist()]
     lives = tree.horizon_us if tree.counts is Counts.ARRIVED else tree.revise_us
-    return _with_slot(rows, tree.name, [slot] * rows.num_rows, [end + lives for end in ends])
+    until_us = pa.array([end + lives for end in ends], pa.int64())
+    return _with_slot(rows, tree.name, pa.repeat(pa.scalar(slot, pa.int64()), rows.num_rows), until_us)
 
 
 def stored_answers(table: pa.Table, query: Query, due: Sequence[DueAnswers], source_version: int) -> pa.Table:
     """Answers as they are stored."""
     names = {name: stored for name, (stored, _) in answer_columns(query).items()}
-    slots = {report.at_us: one for one in due for report in one.reports}
-    ends = table.column("window_end").to_pylist()
+    ends = table.column("window_end").combine_chunks()
     rows = table.rename_columns([names.get(name, name) for name in table.column_names])
     for name in ("window_start", "window_end"):
         moments = table.column(name).cast(pa.timestamp("us", "UTC"))
         rows = rows.set_column(rows.schema.get_field_index(name), name, moments)
-    count = rows.num_rows
-    rows = rows.append_column("revision", pa.array([slots[at].revision for at in ends], pa.int32()))
-    rows = rows.append_column("source_version", pa.array([source_version] * count, pa.int64()))
-    return _with_slot(rows, query.part, [slots[at].slot for at in ends], [at + query.terms.keep_us for at in ends])
+    by_report = [(report.at_us, one.slot, one.revision) for one in due for report in one.reports]
+    reports, slots, revisions = (pa.array(values, pa.int64()) for values in zip(*by_report, strict=True))
+    places = pc.index_in(ends, reports)
+    rows = rows.append_column("revision", revisions.take(places).cast(pa.int32()))
+    rows = rows.append_column("source_version", pa.repeat(pa.scalar(source_version, pa.int64()), rows.num_rows))
+    return _with_slot(rows, query.part, slots.take(places), pc.add(ends, query.terms.keep_us))
 
 
-def _with_slot(rows: pa.Table, part: str, slots: Sequence[int], until_us: Sequence[int]) -> pa.Table:
-    rows = rows.append_column(PART, pa.array([part] * rows.num_rows, pa.string()))
-    rows = rows.append_column("ins_slot", pa.array(slots, pa.int64()))
-    return rows.append_column("valid_until", pa.array(until_us, pa.timestamp("us", "UTC")))
+def _with_slot(rows: pa.Table, part: str, slots: pa.Array, until_us: pa.Array) -> pa.Table:
+    rows = rows.append_column(PART, pa.repeat(pa.scalar(part, pa.string()), rows.num_rows))
+    rows = rows.append_column("ins_slot", slots)
+    return rows.append_column("valid_until", until_us.cast(pa.timestamp("us", "UTC")))
 
 
 def loaded_partials(job: ArchiveJob, snapshot: Snapshot, tree: Tree) -> pa.Table:

@@ -167,3 +167,5 @@ _FINISHES: dict[str, Callable[[Folds, Aggregate], Any]] = {
     **dict.fromkeys(IDEMPOTENT, _finish_idempotent),
     **dict.fromkeys(WINNER_FIRST, _finish_selection),
 }
+# The others are finished one by one, as Python values.
+FOLDED_AS_ARRAYS = frozenset(_FINISHES)

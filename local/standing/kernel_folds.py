@@ -1,0 +1,227 @@
+"""Answers of many queries of one tree at once, by the kernels: what `folds` does with a join for each query.
+
+1. Queries of the same groups and predicate share their partial rows, sorted by group and fragment, and their windows:
+   each call is folded once for all windows that any of them is due for.
+2. Each query takes its own windows. Where its outputs are calls as they are, that is the answer; else its SQL is put
+   over them, as `folds` does.
+
+Where only the living count, each report has rows of its own: those that expire after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.indexing.slots import TimeAxis
+from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.partial_sql import FLOATS
+from tidewheel.local.standing.partials import aggregate_of, arrow_types, call_inputs, inputs_of
+from tidewheel.queries.kernels.answers import FOLDED_AS_ARRAYS, Folds
+from tidewheel.queries.kernels.partials import Partials, Spans, sorted_partials
+from tidewheel.queries.standing.query import Call, Counts, Query, call_name
+from tidewheel.queries.standing.staleness import DueReport, slot_of_report
+from tidewheel.queries.standing.tree import RECORDS, Tree
+from tidewheel.sql.select_types import answer_type
+
+PARTIALS = "tw_partials"
+FIRST = -(1 << 62)  # before every fragment: of windows without beginning
+Due = Mapping[str, Sequence[DueReport]]  # by the query's name
+
+
+def fits(query: Query) -> bool:
+    """Whether equal groups are equal to Arrow as they are to DuckDB."""
+    return not any(one.sql_type in FLOATS or one.sql_type.endswith((")", "]")) for one in query.groups)
+
+
+def fold(
+    tree: Tree,
+    axis: TimeAxis,
+    connection: duckdb.DuckDBPyConnection,
+    rows: pa.Table,
+    queries: Sequence[Query],
+    due: Due,
+) -> Iterator[tuple[Query, pa.Table]]:
+    """The due answers of a tree's queries: by the kernels where they fit, else by a join in SQL."""
+    yield from KernelFolder(tree, axis, connection, rows).fold([query for query in queries if fits(query)], due)
+    connection.register(PARTIALS, rows)
+    for query in queries:
+        if due[query.name] and not fits(query):
+            yield query, Folder(query, tree, axis, connection, PARTIALS).fold(due[query.name])
+
+
+@dataclass(frozen=True)
+class KernelFolder:
+    """Folds the partial rows of one tree; `rows` has them under the names that folds give them."""
+
+    tree: Tree
+    axis: TimeAxis
+    connection: duckdb.DuckDBPyConnection
+    rows: pa.Table
+
+    def fold(self, queries: Sequence[Query], due: Due) -> Iterator[tuple[Query, pa.Table]]:
+        """The answers of each query that has some due, in the form of `folds.Folder.fold`."""
+        alike: dict[tuple[Any, ...], list[Query]] = {}
+        for query in queries:
+            if due[query.name]:
+                alike.setdefault((query.where, tuple(one.sql for one in query.groups)), []).append(query)
+        for some in alike.values():
+            shared = _Shared(self, some, due)
+            for query in some:
+                folder = Folder(query, self.tree, self.axis, self.connection, "")
+                called = shared.called(query)
+                yield query, folder.as_called(called) if folder.is_plain else folder.answered(called)
+
+    @cached_property
+    def columns(self) -> Mapping[tuple[object, ...], list[str]]:
+        """The columns of each accumulator."""
+        found, at = {}, 0
+        for given in inputs_of(self.tree):
+            count = len(given.operation.columns)
+            found[given.key] = [f"a{at + place}" for place in range(count)]
+            at += count
+        return found
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Queries of one group-by and predicate."""
+
+    folder: KernelFolder
+    queries: Sequence[Query]
+    due: Due
+
+    @cached_property
+    def groups(self) -> dict[str, str]:
+        """The groups' columns, by the names of the first query's."""
+        kept = [one.sql for one in self.folder.tree.groups]
+        return {one.name: f"g{kept.index(one.sql)}" for one in self.queries[0].groups}
+
+    @cached_property
+    def windows(self) -> dict[tuple[int, int, int], int]:
+        """The windows due, each once, by place: first fragment, end, the report where only the living count."""
+        found: dict[tuple[int, int, int], int] = {}
+        for query in self.queries:
+            for one in self.due[query.name]:
+                found.setdefault(self._window(query, one), len(found))
+        return found
+
+    def _window(self, query: Query, report: DueReport) -> tuple[int, int, int]:
+        tree, window_us = self.folder.tree, query.terms.window_us
+        first = FIRST if window_us is None else tree.slices.number_of(report.at_us - window_us)
+        living = report.at_us if tree.counts is Counts.LIVE else 0
+        return first, tree.slices.number_of(report.at_us), living
+
+    @cached_property
+    def parts(self) -> list[_Part]:
+        """The rows with the predicate; where only the living count, for each report those that live."""
+        tree, rows = self.folder.tree, self.folder.rows
+        bit = 1 << tree.predicates.index(self.queries[0].where)
+        if len(tree.predicates) > 1:
+            rows = rows.filter(pc.not_equal(pc.bit_wise_and(rows.column("signature"), bit), 0))
+        if tree.counts is not Counts.LIVE:
+            return [_part(rows, self.groups, self.windows)]
+        parts = []
+        for living in sorted({one[2] for one in self.windows}):
+            windows = {window: place for window, place in self.windows.items() if window[2] == living}
+            alive = pc.greater(rows.column("expiration"), slot_of_report(self.folder.axis, living))
+            parts.append(_part(rows.filter(alive), self.groups, windows))
+        return parts
+
+    @cached_property
+    def places(self) -> Any:
+        """Of every answer, the place of its window."""
+        return np.concatenate([part.places for part in self.parts])
+
+    @cached_property
+    def group_columns(self) -> list[pa.ChunkedArray]:
+        """Of every answer, its group."""
+        tables = [part.partials.groups.take(pa.array(part.spans.group)) for part in self.parts]
+        return [pa.chunked_array([chunk for table in tables for chunk in table.column(name).chunks])
+                for name in self.groups]  # fmt: skip
+
+    @cached_property
+    def answers(self) -> dict[Call, pa.ChunkedArray]:
+        """Of every call of any of the queries, all answers, in the order of the parts' spans."""
+        calls = dict.fromkeys(call for query in self.queries for call in (*query.calls, RECORDS))
+        types = arrow_types(self.folder.connection, [answer_type(call) for call in calls])
+        return {
+            call: pa.chunked_array([self._answered(part, call, kind) for part in self.parts], kind)
+            for call, kind in zip(calls, types, strict=True)
+        }
+
+    def _answered(self, part: _Part, call: Call, kind: pa.DataType) -> pa.Array:
+        known = aggregate_of(call)
+        columns = {
+            operation: [part.rows.column(name) for name in self.folder.columns[given.key]]
+            for operation, given in zip(known.operations, call_inputs(call), strict=True)
+        }
+        folds = Folds(part.partials, part.spans, columns)
+        if known.name in FOLDED_AS_ARRAYS:
+            return folds.answers(known).cast(kind)
+        accumulators = [folds.accumulators(operation) for operation in known.operations] if len(part.spans) else []
+        return pa.array([known.answer(row) for row in zip(*accumulators, strict=True)], kind)
+
+    def called(self, query: Query) -> pa.Table:
+        """One row for each of the query's reports and groups, with a column for each call."""
+        reports = self.due[query.name]
+        mine = {self.windows[self._window(query, one)]: one for one in reports}
+        chosen = np.isin(self.places, list(mine))
+        places = self.places[chosen]
+        taken = pa.array(np.nonzero(chosen)[0])
+        columns = {
+            "report": pa.array([mine[place].at_us for place in places.tolist()], pa.int64()),
+            "complete": pa.array([mine[place].complete for place in places.tolist()], pa.float64()),
+        }
+        for one, values in zip(query.groups, self.group_columns, strict=True):
+            columns[one.name] = values.take(taken)
+        for number, call in enumerate((*query.calls, RECORDS)):
+            columns[call_name(number)] = self.answers[call].take(taken)
+        table = pa.table(columns)
+        return table if query.groups else self._with_empty(query, table, set(mine) - set(places.tolist()), mine)
+
+    def _with_empty(self, query: Query, table: pa.Table, places: set[int], mine: Mapping[int, DueReport]) -> pa.Table:
+        """Without groups there is an answer also where the window is empty."""
+        if not places:
+            return table
+        nothing = []
+        for call in (*query.calls, RECORDS):
+            known = aggregate_of(call)
+            nothing.append(known.answer(operation.identity for operation in known.operations))
+        rows = [(mine[place].at_us, mine[place].complete, *nothing) for place in sorted(places)]
+        columns = [
+            pa.array(values, one.type) for values, one in zip(zip(*rows, strict=True), table.schema, strict=True)
+        ]
+        return pa.concat_tables([table, pa.Table.from_arrays(columns, schema=table.schema)])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows sorted by group and fragment, and the spans of windows in them."""
+
+    rows: pa.Table
+    partials: Partials
+    spans: Spans
+    places: Any
+
+
+def _part(rows: pa.Table, groups: Mapping[str, str], windows: Mapping[tuple[int, int, int], int]) -> _Part:
+    firsts, ends = (pa.array([window[side] for window in windows], pa.int64()) for side in (0, 1))
+    if len(windows):
+        # What lies before the first window need not be sorted.
+        low, high = pc.min(firsts), pc.max(ends)
+        inside = pc.and_(pc.greater_equal(rows.column("fragment"), low), pc.less(rows.column("fragment"), high))
+        rows = rows.filter(inside)
+    rows = rows.combine_chunks()
+    partials = sorted_partials({name: rows.column(column) for name, column in groups.items()}, rows.column("fragment"))
+    if partials.order is not None:
+        rows, partials = rows.take(pa.array(partials.order)).combine_chunks(), replace(partials, order=None)
+    spans = partials.spans(firsts, ends)
+    return _Part(rows, partials, spans, np.array(list(windows.values()), np.int64)[spans.window])
