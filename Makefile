@@ -80,9 +80,8 @@ bench-full: setup ## Beside these the thesis's sizes, 500 MB and 5 GB, and other
 	$(BIN)/python -m benchmarks full $(ARGS)
 
 .PHONY: docs
-docs: setup ## Write docs/cli.md anew from the commands themselves
-	$(BIN)/python -m tidewheel.cli_reference > docs/cli.md.new
-	mv docs/cli.md.new docs/cli.md
+docs: setup ## Write the reference pages anew: of the commands, the archive file and the query file
+	$(BIN)/python -m tidewheel.cli_reference
 
 .PHONY: lock
 lock: ## Resolve the dependencies anew into requirements.lock (add UPGRADE=1 to move to newer versions)

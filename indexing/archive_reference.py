@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from tidewheel.indexing.archive_fields import FIELDS, FORM, SECTIONS
-from tidewheel.indexing.toml_page import Absent, Field
-from tidewheel.indexing.toml_text import toml_text
+from tidewheel.indexing.archive_fields import FORM
+from tidewheel.indexing.page_reference import full_page, section_table
 
 _OPENING = """\
 # The archive file
@@ -74,48 +71,10 @@ missing = "empty"
 
 def archive_file_reference() -> str:
     """The whole page, in Markdown."""
-    sections = "".join(_section(name, meaning) for name, meaning in SECTIONS.items())
+    sections = "".join(section_table(FORM, name) for name in FORM.sections)
     return f"{_OPENING}{sections}{_VALUES}{_SOURCES}## A full example\n\n```toml\n{full_example()}```\n"
 
 
 def full_example() -> str:
     """A file that sets every key once, of keys that exclude each other only the first."""
-    return "\n".join("\n".join(_example_lines(section)) + "\n" for section in SECTIONS)
-
-
-def _section(name: str, meaning: str) -> str:
-    rows = "".join(_row(field) for field in FORM.fields_of(name))
-    header = "| key | meaning | type | default | example |\n|---|---|---|---|---|\n"
-    return f"## [{name}]\n\n{meaning}\n\n{header}{rows}\n"
-
-
-def _row(field: Field) -> str:
-    cells = (
-        f"`{field.key}`",
-        field.meaning,
-        field.kind.title,
-        _default(field),
-        f"`{toml_text(field.example)}`",
-    )
-    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
-
-
-def _default(field: Field) -> str:
-    if field.default is Absent.FAULT:
-        return "required"
-    if field.default is Absent.DECIDED_BY_RULE:
-        return field.default_note
-    return f"`{toml_text(field.default)}`"
-
-
-def _example_lines(section: str) -> Iterator[str]:
-    """A section's lines; tables come last, under headers of their own."""
-    fields = [field for field in FIELDS if field.section == section and not field.alternative]
-    yield f"[{section}]"
-    for field in fields:
-        if not isinstance(field.example, dict):
-            yield f"{field.key} = {toml_text(field.example)}"
-    for field in fields:
-        if isinstance(field.example, dict):
-            yield f"\n[{section}.{field.key}]"
-            yield from (f"{name} = {toml_text(value)}" for name, value in field.example.items())
+    return full_page(FORM)

@@ -106,7 +106,7 @@ def _schema(value: object) -> str:
     return value.strip()
 
 
-COLUMN = Kind("column", _column)
+COLUMN = Kind("column", _column, {"type": "string", "minLength": 1})
 COLUMNS = Kind("list of columns", _columns)
 RENAMES = Kind("table of columns", _renames)
 EXPRESSION = Kind("column or SQL expression", _expression)

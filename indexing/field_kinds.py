@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -24,12 +24,16 @@ from tidewheel.indexing.slots import micros
 
 @dataclass(frozen=True)
 class Kind:
+    """`schema` is what a JSON schema says of the value."""
+
     title: str
     check: Callable[[object], Any]
+    schema: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 Part = TypeVar("Part")
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
+NAME_PATTERN = r"[a-z][a-z0-9_]{0,62}"
 WHOLE_MAX = 2**63 - 1
 _EPOCH_YEARS = range(1900, 2200)
 
@@ -85,7 +89,7 @@ def duration(minimum_us: int, maximum_us: int, too_long: str = "") -> Kind:
             raise InvalidInput(f"longer than {duration_text(maximum_us)}", too_long or USUAL)
         return checked
 
-    return Kind("duration", check)
+    return Kind("duration", check, {"type": "string", "pattern": r"^(P.+|(\d+(w|d|h|m|s|ms|us))+)$"})
 
 
 def whole(minimum: int, maximum: int) -> Kind:
@@ -100,7 +104,7 @@ def whole(minimum: int, maximum: int) -> Kind:
             raise InvalidInput("out of bounds", f"give a whole number, {bounds}")
         return value
 
-    return Kind(f"whole number, {bounds}", check)
+    return Kind(f"whole number, {bounds}", check, {"type": "integer", "minimum": minimum, "maximum": maximum})
 
 
 def choice(*known: str | StrEnum, notes: Mapping[str, str] | None = None) -> Kind:
@@ -114,12 +118,12 @@ def choice(*known: str | StrEnum, notes: Mapping[str, str] | None = None) -> Kin
         reason = (notes or {}).get(value) if isinstance(value, str) else None
         raise InvalidInput(reason or "not one of the choices", f"choose {quoted}")
 
-    return Kind(" or ".join(f"`{word}`" for word in words), check)
+    return Kind(" or ".join(f"`{word}`" for word in words), check, {"enum": list(words)})
 
 
 def _name(value: object) -> str:
     checked = text(value)
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", checked):
+    if not re.fullmatch(NAME_PATTERN, checked):
         raise InvalidInput(
             "not a name that every tool takes",
             "use a-z, 0-9 and _, begin with a letter, at most 63 characters",
@@ -168,9 +172,9 @@ def _trimmed(value: object) -> str:
     return checked
 
 
-NAME = Kind("name", _name)
+NAME = Kind("name", _name, {"type": "string", "pattern": f"^{NAME_PATTERN}$"})
 SHARE = Kind("share, 0 to 1", _share)
 FLAG = Kind("`true` or `false`", _flag)
 MOMENT = Kind("moment with time zone", _moment)
 CRON = Kind("preset or 5-field cron", _cron)
-TEXT = Kind("text", _trimmed)
+TEXT = Kind("text", _trimmed, {"type": "string"})

@@ -1,17 +1,21 @@
 """The manual page of the command line, docs/cli.md, written from the help of the commands themselves.
 
-`python -m tidewheel.cli_reference` prints it. Every example stands in the help of its command, where a test runs it.
+`python -m tidewheel.cli_reference` writes it and the other generated pages into docs/. Every example stands in
+the help of its command, where a test runs it.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
 from tidewheel.cli import main
 from tidewheel.commands import LEAVES
+from tidewheel.indexing.archive_reference import archive_file_reference
+from tidewheel.queries.standing.query_reference import query_file_reference
 
 _OPENING = """\
 # The command line
@@ -64,5 +68,15 @@ def _prose(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip())
 
 
+def pages() -> dict[str, str]:
+    """All that is generated, by the file in docs/."""
+    return {
+        "cli.md": cli_reference(),
+        "archive-file.md": archive_file_reference(),
+        "query-file.md": query_file_reference(),
+    }
+
+
 if __name__ == "__main__":
-    click.echo(cli_reference(), nl=False)
+    for name, text in pages().items():
+        Path("docs", name).write_text(text, encoding="utf-8")

@@ -52,10 +52,14 @@ def _tests(value: object) -> tuple[dict[str, object], ...]:
 _WINDOW_DURATION = duration(
     1, WINDOW_MAX_US, f'the longest window is {duration_text(WINDOW_MAX_US)}; write "live" for everything alive'
 )
-SQL = Kind("SQL expression", _sql)
-SQL_LIST = Kind("list of SQL expressions", _sql_list)
-WINDOW = Kind("duration, or `live`", _window)
-TESTS = Kind("tables with `rows` and `answers`", _tests)
+_SQL_SCHEMA = {"type": "string", "minLength": 1}
+SQL = Kind("SQL expression", _sql, _SQL_SCHEMA)
+SQL_LIST = Kind("list of SQL expressions", _sql_list, {"type": "array", "items": _SQL_SCHEMA})
+WINDOW = Kind("duration, or `live`", _window, {"anyOf": [{"const": LIVE}, _WINDOW_DURATION.schema]})
+TESTS = Kind(
+    "tables with `rows`, `report` and `answers`", _tests,
+    {"type": "array", "items": {"type": "object", "required": ["report"]}},
+)  # fmt: skip
 _SPAN = duration(0, DURATION_MAX_US)
 _SOME_SPAN = duration(1, DURATION_MAX_US)
 _LATER = Absent.DECIDED_BY_RULE
@@ -159,7 +163,7 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "query", "test", TESTS,
-        "Rows in, answers out, for `tidewheel query test`.",
+        "Rows in, answers out, for `tidewheel query test`; written as `[[query.test]]`.",
         [], default=[],
     ),
 )  # fmt: skip

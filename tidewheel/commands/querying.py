@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
@@ -119,8 +120,22 @@ def new(output: Output, archive: str, name: str, yes: bool) -> None:
     output.show({"file": str(path)}, lambda: f"{path} was written; check it: tidewheel query check {archive}")
 
 
+@command
+def schema(output: Output) -> None:
+    """Print what editors know of query files, as a JSON schema.
+
+    \b
+    Examples:
+      tidewheel query schema --json
+    """
+    from tidewheel.queries.standing.query_schema import query_file_schema
+
+    told = query_file_schema()
+    output.show(told, lambda: json.dumps(told, indent=2))
+
+
 for _name, _command in (("new", new), ("check", check), ("test", test), ("list", listing), ("show", show),
-                        ("explain", explain)):  # fmt: skip
+                        ("explain", explain), ("schema", schema)):  # fmt: skip
     query.add_command(_command, _name)
 
 
