@@ -13,6 +13,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import MEBIBYTE, Generation
 from tidewheel.indexing.slots import iso
 from tidewheel.storage.location import Location
+from tidewheel.storage.newest import Newest
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
@@ -44,11 +45,15 @@ class ArchiveJob:
     given_hand: Hand | None = None
     # Told of each plan that is about to be carried out; of another one, if somebody else was first.
     planned: Callable[[TableState, Plan], None] = field(default=_unwatched)
+    newest: Newest | None = None  # of one who asks for the newest version again and again
     side_tables: tuple[SideTable, ...] = ()  # beside the quarantine, which every archive has
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The archive's table, checked against its file."""
-        snapshot = open_snapshot(self.location, version)
+        if self.newest is not None and version is None:
+            snapshot = self.newest.of(self.location)
+        else:
+            snapshot = open_snapshot(self.location, version)
         if self.file is not None and version is None:
             refuse_contradiction(self.file, snapshot.definition)
         return snapshot

@@ -15,12 +15,10 @@ def write_rows(one: Try, plan: Plan, rows: pa.Table, folder: str) -> None:
     """Write rows, complete with the columns that an archive adds, as one run of files for each sub-index."""
     definition, generation = one.state.definition, plan.generation
     layout, target = generation.layout, generation.target_file_bytes
-    places = {
-        "g": [layout.row_of(slot) for slot in rows.column("ins_slot").to_pylist()],
-        "e": [layout.column_of(slot) for slot in rows.column("exp_slot").to_pylist()],
-    }
-    for name, numbers in places.items():
-        rows = rows.append_column(name, pa.array(numbers, pa.int32()))
+    for name, slots, place in (("g", "ins_slot", layout.row_of), ("e", "exp_slot", layout.column_of)):
+        distinct = pc.unique(rows.column(slots))
+        numbers = pa.array([place(slot) for slot in distinct.to_pylist()], pa.int32())
+        rows = rows.append_column(name, numbers.take(pc.index_in(rows.column(slots), distinct)))
     order = [(name, "ascending") for name in ("g", "e", *definition.key, "valid_until")]
     rows = rows.take(pc.sort_indices(rows, sort_keys=order)).combine_chunks()
     schema = rows.schema.remove(rows.schema.get_field_index("e")).remove(rows.schema.get_field_index("g"))

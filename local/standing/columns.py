@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import duckdb
 import pyarrow as pa
@@ -86,12 +87,16 @@ def delta_columns(columns: Iterable[tuple[str, str]]) -> list[Field]:
 
 
 def arrow_types_of(types: Sequence[str]) -> list[pa.DataType]:
-    if not types:
-        return []
+    """What DuckDB makes of values of such types."""
+    return list(_arrow_types(tuple(types))) if types else []
+
+
+@lru_cache(maxsize=1000)
+def _arrow_types(types: tuple[str, ...]) -> tuple[pa.DataType, ...]:
     with duckdb.connect(":memory:") as connection:
         connection.execute("SET TimeZone = 'UTC'")
         listed = ", ".join(f"NULL::{kind} AS c{number}" for number, kind in enumerate(types))
-        return list(connection.sql(f"SELECT {listed}").to_arrow_table().schema.types)
+        return tuple(connection.sql(f"SELECT {listed}").to_arrow_table().schema.types)
 
 
 def _numbered(kind: str, columns: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str]]:

@@ -21,9 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.indexing.slots import TimeAxis
+from tidewheel.local.standing.columns import arrow_types_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partial_sql import FLOATS
-from tidewheel.local.standing.partials import aggregate_of, arrow_types, call_inputs, inputs_of
+from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
 from tidewheel.queries.kernels.answers import FOLDED_AS_ARRAYS, Folds
 from tidewheel.queries.kernels.partials import Partials, Spans, sorted_partials
 from tidewheel.queries.standing.query import Call, Counts, Query, call_name
@@ -151,7 +152,7 @@ class _Shared:
     def answers(self) -> dict[Call, pa.ChunkedArray]:
         """Of every call of any of the queries, all answers, in the order of the parts' spans."""
         calls = dict.fromkeys(call for query in self.queries for call in (*query.calls, RECORDS))
-        types = arrow_types(self.folder.connection, [answer_type(call) for call in calls])
+        types = arrow_types_of([answer_type(call) for call in calls])
         return {
             call: pa.chunked_array([self._answered(part, call, kind) for part in self.parts], kind)
             for call, kind in zip(calls, types, strict=True)

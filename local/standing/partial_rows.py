@@ -42,9 +42,12 @@ class PartialRows:
         if snapshot.watermark is not None:
             rows = rows.filter(pc.greater(rows.column("exp_slot"), snapshot.watermark))
         found = pa.table({name: rows.column(stored) for name, stored in named.items()})
+        return found
+
+    def let_go(self) -> None:
+        """Between refreshes, of what is too much to keep."""
         if sum(one.nbytes for parts in self.known.values() for one in parts.values()) > BYTES_MAX:
             self.known = {}
-        return found
 
     def _follow(self, snapshot: Snapshot) -> None:
         """Read the files that are new, let go of those that are gone."""

@@ -47,6 +47,7 @@ from tidewheel.queries.standing.staleness import (
 )
 from tidewheel.queries.standing.tree import Assignment, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of, receipts_since
+from tidewheel.storage.newest import Newest
 from tidewheel.storage.snapshot import Snapshot
 
 ROWS = "tw_source"
@@ -86,6 +87,7 @@ class Refresh:
 
     def __post_init__(self) -> None:
         self.connection.execute("SET TimeZone = 'UTC'")
+        self.job = replace(self.job, newest=Newest())
         self.partials, self.answers = derived_job(self.job, "partials"), derived_job(self.job, "answers")
         self.watch, self.rows = Stopwatch(), PartialRows(self.partials)
 
@@ -232,6 +234,7 @@ class Refresh:
             return [], None
         rows = pa.concat_tables(tables, promote_options="default") if tables else None
         lineages = {one.key: (one.digest,) for one in due}
+        self.rows.let_go()
         given = put(self.answers, Batches(rows, lineages), state.source.watermark)
         self.watch.lap("commit_answers")
         return due, given

@@ -10,6 +10,7 @@ Records that came and were not stored (short-lived, dead on arrival) are read fr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,7 +25,7 @@ from tidewheel.indexing.state import TableState
 from tidewheel.local.keys import are_forgotten, knows
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.queries.standing.lineage import Cover, Coverage
-from tidewheel.storage.ledger_store import receipts_since, state_of
+from tidewheel.storage.ledger_store import entry_receipt, receipts_since, state_of
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 ALL = Coverage(Cover.ALL)
@@ -53,7 +54,7 @@ class SlotReader:
         nothing = file_schema(self.snapshot).empty_table()
         if batch is None:
             return SlotRows(nothing, Coverage(Cover.NONE, why="the slot was undone"))
-        version, receipt = self._receipts.get((slot, batch.attempt), (None, None))
+        version, receipt = self._receipt(slot, batch.attempt)
         if version is None or receipt is None:
             return self._what_lives(slot, "the batch's receipt is not known")
         unstored = receipt.short_lived + receipt.dead_on_arrival
@@ -103,6 +104,17 @@ class SlotReader:
         if version not in self._versions:
             self._versions[version] = open_snapshot(self.job.location, version)
         return self._versions[version]
+
+    def _receipt(self, slot: int, attempt: str) -> tuple[int | None, SlotReceipt | None]:
+        """The version that brought a batch, and what its receipt says of it."""
+        record = self.state.ledger.records.get(slot)
+        if record is not None and record.attempt == attempt:
+            with suppress(TidewheelError):  # the log's entry may be gone, folded into the ledger
+                receipt = entry_receipt(self.snapshot, record.version)
+                told = _told([(record.version, receipt)] if receipt else [], {(slot, attempt)})
+                if told:
+                    return told[slot, attempt]
+        return self._receipts.get((slot, attempt), (None, None))
 
     @cached_property
     def _receipts(self) -> dict[tuple[int, str], tuple[int, SlotReceipt]]:
