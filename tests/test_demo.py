@@ -39,6 +39,8 @@ def test_the_demonstration_runs_and_starts_afresh(place: Path, spark: object) ->
     told = json.loads(again.stdout)
     assert told["audit_clean"]
     assert told["forgotten_before"] > 0 == told["forgotten_after"]
+    assert told["answers"] > 0 == told["answers_naming_forgotten"]
+    assert all(told[f"answers_corrected_{what}"] > 0 for what in ("backfilled", "replayed", "forgotten"))
     before, after = told["replaced"]["bytes"]
     assert after < before / 4
     assert f"{told['replaced']['rows'][1]} of {size(after)} now" in first.stdout

@@ -2,8 +2,8 @@
 
 1. Write the stream, create the archive.
 2. Update it for more than two spans, with one slot left out; the first slots in groups.
-3. Read: probes and queries, with their times.
-4. Backfill the slot left out; replay one with corrected data; forget an address.
+3. Read: probes and queries, with their times; three standing queries.
+4. Backfill the slot left out; replay one with corrected data; forget an address; each time, answers follow.
 5. Audit, look what vacuum would do, show the status.
 
 Everything but the times is the same every time. What an earlier demonstration made is replaced, nothing else.
@@ -17,6 +17,7 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from tidewheel import demo_answers
 from tidewheel.archive import Archive, groups
 from tidewheel.demo_places import Places
 from tidewheel.demo_stage import Stage
@@ -70,9 +71,14 @@ def run_demo(output: Output, *, slots: int, rows: int) -> None:
         _create(stage, archive, script)
         _update(stage, archive, script)
         _read(stage, archive)
+        demo_answers.give(stage, archive)
         _backfill(stage, archive, script)
+        demo_answers.follow(stage, archive, "backfilled")
         _replay(stage, archive, places, stream, script)
+        demo_answers.follow(stage, archive, "replayed")
         _forget(stage, archive)
+        demo_answers.follow(stage, archive, "forgotten")
+        demo_answers.check_forgotten(stage, archive)
         _check(stage, archive)
         stage.end(archive, perf_counter() - began)
 

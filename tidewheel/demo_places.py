@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.definition import DERIVED_KINDS, ArchiveFile
 from tidewheel.indexing.errors import InvalidInput, Refused
 from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.output import Output
@@ -27,10 +27,8 @@ class Places:
     def of(name: str, output: Output) -> Places:
         """By the archive file of that name; where there is none yet, the one that comes with the program."""
         path = archives_folder() / f"{name}.toml"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            output.notice(f"writing the archive file {path}")
-            path.write_text(resources.files("tidewheel").joinpath(f"{name}.toml").read_text("utf-8"), encoding="utf-8")
+        _write_if_absent(path, f"{name}.toml", "archive file", output)
+        _write_if_absent(path.parent / "queries" / f"{name}.toml", f"{name}_queries.toml", "query file", output)
         file = read_archive_file(path)
         if "://" in file.path or "{" not in file.source.path or "://" in file.source.path:
             raise InvalidInput(f"the demonstration needs local folders, {path} names others", "change them back")
@@ -60,6 +58,14 @@ class Places:
                         f"move it away, or name another folder in the archive file of {self.name}",
                     )
                 output.notice(f"deleting what an earlier demonstration left in {folder}")
-                shutil.rmtree(folder)
+                for made in (folder, *(folder.with_name(f"{folder.name}.{kind}") for kind in DERIVED_KINDS)):
+                    shutil.rmtree(made, ignore_errors=made != folder)
             marker.parent.mkdir(parents=True, exist_ok=True)
             marker.write_text("The folder beside this file was made by `tidewheel demo`, which may delete it.\n")
+
+
+def _write_if_absent(path: Path, resource: str, what: str, output: Output) -> None:
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        output.notice(f"writing the {what} {path}")
+        path.write_text(resources.files("tidewheel").joinpath(resource).read_text("utf-8"), encoding="utf-8")

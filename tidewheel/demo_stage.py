@@ -26,6 +26,8 @@ from tidewheel.output import Output
 from tidewheel.views.figures import count, seconds, size, slots_name
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tidewheel.archive import Archive
     from tidewheel.commits.attempt import Outcome
     from tidewheel.commits.vacuum_report import VacuumReport
@@ -39,6 +41,7 @@ _NEXT = (
     ("status {}", "the grid, and when expired bytes are gone"),
     ("probe {} 10.0.0.7 --explain", "which files a probe opens, and why"),
     ('scan {} --where "bytes > 10000000"', "the great talkers"),
+    ("query explain {} top_talkers", "what stands behind a standing query"),
     ("forecast {} --updates 6 --assume-last 12", "what the next updates will expire and rewrite"),
     ("history {}", "every commit, with what it did"),
     ("migrate {} --expiration-classes 6 --dry-run", "another layout, with what it would cost"),
@@ -117,6 +120,11 @@ class Stage:
         from tidewheel.views.rows import rows_view
 
         self._print(rows_view(result)[0])
+
+    def answers(self, table: pa.Table) -> None:
+        from tidewheel.views.queries import answers_view
+
+        self._print(answers_view(table))
 
     def audit(self, report: AuditReport) -> None:
         from tidewheel.views.audits import audit_view

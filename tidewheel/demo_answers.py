@@ -1,0 +1,56 @@
+"""The demonstration's standing queries: answers are given once, and then follow whatever happens to the records."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from tidewheel.demo_stream import FORGOTTEN
+from tidewheel.indexing.printable import counted
+from tidewheel.views.figures import seconds
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+    from tidewheel.demo_stage import Stage
+
+SHOWN = "top_talkers"
+
+
+def give(stage: Stage, archive: Archive) -> None:
+    """The first refresh, and the newest answer of one query."""
+    stage.chapter("Questions that stand: one small file, and the answers are there", "refresh {}")
+    started = perf_counter()
+    done = archive.queries.refresh()
+    given = sum(len(one.reports) for one in done.due)
+    names = sorted({one.part.split("@")[0] for one in done.due})
+    stage.say(
+        f"{counted(given, 'answer')} of {len(names)} queries ({', '.join(names)}), one for every five minutes, "
+        f"in {seconds(perf_counter() - started)}"
+    )
+    stage.number("answers", given)
+    if SHOWN in names:
+        stage.chapter("The newest answer", f"ask {{}} {SHOWN}")
+        stage.answers(archive.queries.ask(SHOWN))
+
+
+def follow(stage: Stage, archive: Archive, what: str) -> None:
+    """A refresh after something happened: which answers it corrects."""
+    started = perf_counter()
+    done = archive.queries.refresh()
+    corrected = sum(len(one.reports) for one in done.due if one.revision)
+    name, took = archive.job.require_file().name, seconds(perf_counter() - started)
+    made = counted(len(done.stale), "batch", "batches")
+    stage.say(
+        f"tidewheel refresh {name}: {made} of partials made again, {counted(corrected, 'answer')} corrected and no "
+        f"other touched, in {took}"
+    )
+    stage.number(f"answers_corrected_{what}", corrected)
+
+
+def check_forgotten(stage: Stage, archive: Archive) -> None:
+    """No answer names who was forgotten."""
+    if SHOWN not in {one.name for one in archive.queries.check()}:
+        return
+    named = archive.queries.ask(SHOWN, last=None, where=f"src_ip = '{FORGOTTEN}'").num_rows
+    stage.say(f"answers of {SHOWN} that name {FORGOTTEN}: {named}")
+    stage.number("answers_naming_forgotten", named)
