@@ -62,13 +62,21 @@ class StandingQueries:
         file = self._archive.file
         return compiled(self.texts(), self._archive.snapshot(), file.inserted_at if file else "")
 
-    def refresh(self, *, dry_run: bool = False) -> Refreshed:
-        """Bring partials and answers up to date: what is stale is redone, and nothing else."""
+    def refresh(self, *, dry_run: bool = False, allow_many: bool = False) -> Refreshed:
+        """Bring partials and answers up to date: what is stale is redone, and nothing else.
+
+        The query files are read once, at the beginning. Very many answers at once need `allow_many`.
+        """
+        from tidewheel.local.standing.looking import guard_refresh
         from tidewheel.local.standing.refresh import Refresh
 
         refuse_derived(self._archive, "refresh")
-        refresh = Refresh(self._archive.job, self.check())
-        return refresh.compare() if dry_run else refresh.run()
+        queries = self.check()
+        refresh = Refresh(self._archive.job, queries)
+        if dry_run:
+            return refresh.compare()
+        guard_refresh(self._archive.job, queries, allow_many=allow_many)
+        return refresh.run()
 
     def query(self, name: str) -> Query:
         """One of them."""

@@ -7,10 +7,12 @@ from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.slots import TimeAxis, iso
 from tidewheel.local.standing.derivation import derived_job, is_there
 from tidewheel.local.standing.partials import inputs_of
 from tidewheel.local.standing.refresh import Refresh
+from tidewheel.queries.standing.bounds import guard_reports
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, slot_of_report
@@ -78,6 +80,14 @@ def standing(job: ArchiveJob, queries: list[Query], axis: TimeAxis) -> list[Stan
         through = max((last for _, last in ranges), default=None)
         listed.append(Standing(query, slots, through, axis, _lag_us(query, axis, slot_last, through)))
     return listed
+
+
+def guard_refresh(job: ArchiveJob, queries: list[Query], *, allow_many: bool) -> None:
+    """Refuse a refresh that would give very many answers."""
+    snapshot, answers = job.snapshot(), derived_job(job, "answers")
+    given = ledger_of(answers.snapshot()) if is_there(answers) else Ledger()
+    definition = snapshot.definition
+    guard_reports(definition.name, definition.axis, ledger_of(snapshot), given, queries, allow_many=allow_many)
 
 
 def _lag_us(query: Query, axis: TimeAxis, slot_last: int | None, through: int | None) -> int | None:

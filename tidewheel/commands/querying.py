@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tidewheel.commands.common import ARCHIVE, COUNT_MAX, DRY_RUN, MOMENT, command, opened
+from tidewheel.indexing.errors import TidewheelError
 from tidewheel.output import Output
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+    from tidewheel.queries.standing.query import QueryText
 
 
 @click.group(short_help="Write, check, test and explain standing queries.")
@@ -142,7 +147,8 @@ for _name, _command in (("new", new), ("check", check), ("test", test), ("list",
 @command
 @ARCHIVE
 @DRY_RUN
-def refresh(output: Output, archive: str, dry_run: bool) -> None:
+@click.option("--allow-many", is_flag=True, help="Confirm very many answers at once.")
+def refresh(output: Output, archive: str, dry_run: bool, allow_many: bool) -> None:
     """Bring the answers of an archive's standing queries up to date: what is stale is redone, and nothing else.
 
     \b
@@ -151,12 +157,23 @@ def refresh(output: Output, archive: str, dry_run: bool) -> None:
       tidewheel refresh netflow
     """
     with opened(output, archive, "comparing") as opened_archive:
-        done = opened_archive.queries.refresh(dry_run=dry_run)
+        before = opened_archive.queries.texts()
+        done = opened_archive.queries.refresh(dry_run=dry_run, allow_many=allow_many)
         axis = opened_archive.axis
 
     from tidewheel.views.queries import refreshed_view
 
     output.show(done.to_json(), lambda: refreshed_view(done, axis, dry_run=dry_run))
+    if _edited(opened_archive, before):
+        output.warn("query files were edited meanwhile: these are the answers as the files were before; refresh again")
+
+
+def _edited(archive: Archive, before: list[QueryText]) -> bool:
+    """Whether the query files say something else now, or cannot be read just now."""
+    try:
+        return archive.queries.texts() != before
+    except TidewheelError:
+        return True
 
 
 @command
