@@ -10,14 +10,19 @@ import pytest
 
 from tests.test_standing_partials import AXIS, COLUMNS, MINUTE_US, loaded, some_rows
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.folding import fold, way_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import KernelFolder
 from tidewheel.local.standing.partials import AT, PartialBuilder, aggregate_of, call_inputs
+from tidewheel.local.standing.technique_folds import named_technique
+from tidewheel.queries.choice import TECHNIQUES
+from tidewheel.queries.operation import AlgebraClass
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Call, Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import Tree, assigned, window_of
+from tidewheel.queries.technique import Technique
 from tidewheel.sql.select_parser import SelectParser
 from tidewheel.sql.selects import read_query
 
@@ -147,6 +152,46 @@ def test_kernels_and_sql_agree(seed: int) -> None:
                 for name, value_ in row.items():
                     assert same(left[key][name], value_), f"seed {seed}, {query.name} {key} {name}"
             assert found.num_rows == true.num_rows
+
+
+SLID = """
+name = "q"
+window = "150s"
+slide = "60s"
+ahead = "30s"
+group_by = ["k"]
+"""
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES, ids=lambda one: one.name)
+def test_every_technique_gives_the_same_answers(technique: type[Technique]) -> None:
+    select = "max(i) as m, first(x) as f" if technique.classes == {AlgebraClass.SEL} else "sum(i) as m, avg(x) as f"
+    chance = random.Random(technique.name)
+    batches = {slot: some_rows(chance, slot, 25) for slot in (6, 7, 8, 9)}
+    query = query_of(f'{SLID}select = "{select}"\ntechnique = "{technique.name}"\n')
+    other = query_of(f'{SLID.replace("150s", "90s")}select = "{select}"\n'.replace('"q"', '"r"'))
+    tree = assigned([query, other], 3 * MINUTE_US).tree("q")
+    reports = list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
+    tables = [PartialBuilder(tree, AXIS, loaded(rows)).build(slot, "rows", 0) for slot, rows in batches.items()]
+    due = {"q": [DueReport(at_us, 1.0) for at_us in reports]}
+    ((_, table),) = fold(tree, AXIS, loaded([]), pa.concat_tables(tables), [query], due)
+    true = folded(query, tree, batches, reports).to_pylist()
+    assert way_of(query) == technique.name
+    assert len(true) > 6
+    for row, wanted in zip(table.to_pylist(), true, strict=True):
+        assert row.keys() == wanted.keys()
+        assert all(same(row[name], wanted[name]) for name in row), (row, wanted)
+
+
+def test_a_technique_that_does_not_fit_says_which_does() -> None:
+    with pytest.raises(InvalidInput, match=r"SlickDeque \(Inv\) needs an operation with an inverse; 'max' has none"):
+        named_technique(query_of(f'{SLID}select = "max(i) as m"\ntechnique = "SlickDeque (Inv)"'))
+    with pytest.raises(InvalidInput, match="individual lifetimes are not first-in first-out"):
+        named_technique(query_of(f'{SLID}counts = "live"\nselect = "sum(i) as m"\ntechnique = "FlatFAT"'))
+    with pytest.raises(InvalidInput, match="unknown technique 'slick'"):
+        named_technique(query_of(f'{SLID}select = "sum(i) as m"\ntechnique = "slick"'))
+    assert way_of(query_of(f'{SLID}select = "sum(i) as m"')) == "kernels"
+    assert way_of(query_of(f'{SLID}select = "sum(i) as m"\ntechnique = "sql"')) == "sql"
 
 
 BATCHES = {

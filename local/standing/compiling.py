@@ -9,6 +9,7 @@ from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml_page import Fault, faulty
 from tidewheel.local.standing.columns import answer_columns, partial_columns
+from tidewheel.local.standing.technique_folds import named_technique
 from tidewheel.queries.standing.query import Query, QueryText
 from tidewheel.queries.standing.query_fields import REFERENCE
 from tidewheel.queries.standing.query_file import misfits
@@ -51,6 +52,10 @@ def _misfits(query: Query, text: QueryText, columns: Mapping[str, str], snapshot
     if text.terms.time and columns.get(text.terms.time) not in _MOMENTS:
         moments = ", ".join(name for name, kind in columns.items() if kind in _MOMENTS) or "none"
         yield text.fault("time", "not a timestamp column of the archive", f"it has {moments}")
+    try:
+        named_technique(query)
+    except InvalidInput as error:
+        yield text.fault("technique", error.message, error.remedy)
     try:
         answer_columns(query)
         for tree in assigned([query], snapshot.definition.max_lifetime_us).trees:

@@ -32,7 +32,6 @@ from tidewheel.queries.standing.staleness import DueReport, slot_of_report
 from tidewheel.queries.standing.tree import RECORDS, Tree
 from tidewheel.sql.select_types import answer_type
 
-PARTIALS = "tw_partials"
 FIRST = -(1 << 62)  # before every fragment: of windows without beginning
 Due = Mapping[str, Sequence[DueReport]]  # by the query's name
 
@@ -40,22 +39,6 @@ Due = Mapping[str, Sequence[DueReport]]  # by the query's name
 def fits(query: Query) -> bool:
     """Whether equal groups are equal to Arrow as they are to DuckDB."""
     return not any(one.sql_type in FLOATS or one.sql_type.endswith((")", "]")) for one in query.groups)
-
-
-def fold(
-    tree: Tree,
-    axis: TimeAxis,
-    connection: duckdb.DuckDBPyConnection,
-    rows: pa.Table,
-    queries: Sequence[Query],
-    due: Due,
-) -> Iterator[tuple[Query, pa.Table]]:
-    """The due answers of a tree's queries: by the kernels where they fit, else by a join in SQL."""
-    yield from KernelFolder(tree, axis, connection, rows).fold([query for query in queries if fits(query)], due)
-    connection.register(PARTIALS, rows)
-    for query in queries:
-        if due[query.name] and not fits(query):
-            yield query, Folder(query, tree, axis, connection, PARTIALS).fold(due[query.name])
 
 
 @dataclass(frozen=True)

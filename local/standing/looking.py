@@ -10,6 +10,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.slots import TimeAxis, iso
 from tidewheel.local.standing.derivation import derived_job, is_there
+from tidewheel.local.standing.folding import way_of
 from tidewheel.local.standing.partials import inputs_of
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.standing.bounds import guard_reports
@@ -46,6 +47,7 @@ class Explained:
 
     query: Query
     tree: Tree
+    way: str
     served: tuple[str, ...]
     partial_rows: int
     covered: dict[str, int]
@@ -57,6 +59,7 @@ class Explained:
         return {
             "query": self.query.to_json(),
             "tree": {"name": self.tree.name, **self.tree.to_json()},
+            "folded_by": self.way,
             "serves": list(self.served),
             "accumulators": [str(given.operation.name) for given in inputs_of(self.tree)],
             "fragments_per_period": len(self.tree.slices.edges),
@@ -116,6 +119,7 @@ def explained(job: ArchiveJob, queries: list[Query], name: str) -> Explained:
     return Explained(
         query=query,
         tree=tree,
+        way=way_of(query),
         served=tuple(one for one, kept in assignment.tree_of.items() if kept == tree.name),
         partial_rows=sum(batch.rows_in for batch in mine),
         covered={cover.value: sum(one.cover is cover for one in coverages) for cover in Cover},

@@ -24,7 +24,7 @@ from tidewheel.indexing.receipts import BatchKey
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, stored_trees
 from tidewheel.local.standing.derived import Batches, put
 from tidewheel.local.standing.erasing import erase
-from tidewheel.local.standing.kernel_folds import fold
+from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.partial_rows import PartialRows
 from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.removing import remove_parts

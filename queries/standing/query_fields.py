@@ -158,8 +158,9 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "query", "technique", field_kinds.TEXT,
-        "How partials are folded into answers; by default what is fastest.",
-        "slickdeque", default="", default_note="the fastest",
+        "How partials are folded into answers: `kernels`, `sql`, or a technique of the literature by its name; the "
+        "answers are the same.",
+        "SlickDeque (Inv)", default="", default_note="`kernels`, where they fit",
     ),
     Field(
         "query", "test", TESTS,

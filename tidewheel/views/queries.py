@@ -101,6 +101,7 @@ def explained_view(told: Explained) -> RenderableType:
         f"{len(tree.slices.edges)} fragments in {duration_text(tree.slices.period)}; "
         f"accumulators of {', '.join(call_text(call) for call in tree.calls)}",
         f"  {count(told.partial_rows)} partial rows, kept {duration_text(tree.horizon_us)} back",
+        f"  folded by {told.way}",
         f"  slots: {covered or 'none'}",
         *(f"  not all, because {reason}" for reason in told.reasons),
     ]

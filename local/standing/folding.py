@@ -1,0 +1,48 @@
+"""Which way answers are folded from partials: the one that the query names, else the kernels, else a join in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import duckdb
+import pyarrow as pa
+
+from tidewheel.indexing.slots import TimeAxis
+from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.kernel_folds import Due, KernelFolder, fits
+from tidewheel.local.standing.technique_folds import KERNELS, SQL, TechniqueFolder, named_technique
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.tree import Tree
+
+PARTIALS = "tw_partials"
+
+
+def way_of(query: Query) -> str:
+    """How a query is folded: `kernels`, `sql`, or a technique's name."""
+    technique = named_technique(query)
+    if technique is not None:
+        return technique.name
+    return SQL if query.technique == SQL or not fits(query) else KERNELS
+
+
+def fold(
+    tree: Tree,
+    axis: TimeAxis,
+    connection: duckdb.DuckDBPyConnection,
+    rows: pa.Table,
+    queries: Sequence[Query],
+    due: Due,
+) -> Iterator[tuple[Query, pa.Table]]:
+    """The answers of a tree's queries that have some due, each in its way."""
+    asked = [query for query in queries if due[query.name]]
+    ways = {query.name: way_of(query) for query in asked}
+    kernels = KernelFolder(tree, axis, connection, rows)
+    yield from kernels.fold([query for query in asked if ways[query.name] == KERNELS], due)
+    connection.register(PARTIALS, rows)
+    for query in asked:
+        folder, technique = Folder(query, tree, axis, connection, PARTIALS), named_technique(query)
+        if technique is not None:
+            called = TechniqueFolder(query, tree, rows, kernels.columns, technique).called(due[query.name])
+            yield query, folder.answered(called)
+        elif ways[query.name] == SQL:
+            yield query, folder.fold(due[query.name])
