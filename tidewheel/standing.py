@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.local.standing.looking import Explained, Standing
     from tidewheel.local.standing.refresh import Refreshed
+    from tidewheel.plans import Asked, PoolPlan
 
 FOLDER = "queries"
 
@@ -107,6 +108,13 @@ class StandingQueries:
         from tidewheel.local.standing.looking import explained
 
         return explained(self._archive.job, self.check(), name)
+
+    def plan(self, asked: Asked | None = None, *, rate_per_s: float | None = None) -> list[PoolPlan]:
+        """Which queries would share partials, what that costs, and what other planners make of it."""
+        from tidewheel.plans import Asked, known_of, planned
+
+        queries = self.check()
+        return planned(queries, known_of(self._archive, queries, rate_per_s), asked or Asked()) if queries else []
 
     def as_sql(self, name: str) -> str:
         """What a query means, as plain SQL for one report."""

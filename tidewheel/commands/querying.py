@@ -199,3 +199,58 @@ def ask(output: Output, archive: str, name: str, **how: Any) -> None:
     from tidewheel.views.queries import answers_document, answers_view
 
     output.show(answers_document(name, answers), lambda: answers_view(answers))
+
+
+@command
+@ARCHIVE
+@click.option("--planner", default="Settle", show_default=True, metavar="P", help="Who chooses the trees.")
+@click.option("--compare", is_flag=True, help="Show what every planner makes of these queries.")
+@click.option(
+    "--model",
+    type=click.Choice(("measured", "published")),
+    default="measured",
+    show_default=True,
+    help="Cost: seconds of work here, or the literature's operations.",
+)
+@click.option(
+    "--rate",
+    "rate_per_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="Records a second, instead of those of the last slots.",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=1, max=COUNT_MAX),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Place the trees on so many workers.",
+)
+@click.option(
+    "--objective",
+    type=click.Choice(("total", "balance")),
+    default="total",
+    show_default=True,
+    help="Of several workers: the least work in all, or the least for the busiest.",
+)
+def plan(output: Output, archive: str, rate_per_s: float | None, **asked: Any) -> None:
+    """Show which standing queries would share partials, what that costs, and what it saves.
+
+    The plan is made of the queries as they are and of the records that came lately; it changes nothing.
+
+    \b
+    Examples:
+      tidewheel plan netflow
+      tidewheel plan netflow --compare
+      tidewheel plan netflow --model published --planner "Weave Share" --rate 500
+      tidewheel plan netflow --nodes 4 --objective balance --json
+    """
+    from tidewheel.plans import Asked
+
+    with opened(output, archive, "planning") as opened_archive:
+        plans = opened_archive.queries.plan(Asked(**asked), rate_per_s=rate_per_s)
+
+    from tidewheel.views.plans import plans_view
+
+    output.show({"pools": [one.to_json() for one in plans]}, lambda: plans_view(plans))

@@ -1,0 +1,166 @@
+"""Plans of an archive's standing queries: what is asked, what is known of the records, and every planner on it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.planning.catalogue import PLANNERS, planner_named
+from tidewheel.queries.planning.certificate import certificate
+from tidewheel.queries.planning.cost_model import ModelMaker, PanesModel
+from tidewheel.queries.planning.loom import Loom
+from tidewheel.queries.planning.measured_model import Constants, measured_model
+from tidewheel.queries.planning.placement.catalogue import optimizer_named
+from tidewheel.queries.planning.placement.nodes import Placement, Setting
+from tidewheel.queries.planning.plan import Plan
+from tidewheel.queries.planning.population import Estimate
+from tidewheel.queries.planning.standing_requests import Pool, pools
+from tidewheel.queries.planning.workload import Workload
+from tidewheel.queries.signatures import EVERY_ROW
+from tidewheel.queries.standing.query import Query
+
+if TYPE_CHECKING:
+    from tidewheel.archive import Archive
+
+MODELS = ("measured", "published")
+OBJECTIVES = {"total": "WG_TN", "balance": "WG_I"}
+DEFAULT_PLANNER = "Settle"
+DAY_US = 86_400_000_000
+SEED = 1
+# How many slots back the rate of records is looked at.
+SLOTS_LAST = 36
+
+
+@dataclass(frozen=True)
+class Known:
+    """What costs are computed from. Rates are records per microsecond."""
+
+    rate: Fraction
+    estimate: Estimate
+    interval_us: int
+
+    def model(self, name: str) -> ModelMaker:
+        if name == "published":
+            return PanesModel
+        return measured_model(self.estimate, Constants(refresh=self.interval_us))
+
+
+@dataclass(frozen=True)
+class PoolPlan:
+    """A pool's plan, beside it others, and where trees run."""
+
+    pool: Pool
+    plan: Plan
+    model: str
+    edges_per_day: tuple[Fraction, ...]  # by tree
+    others: tuple[Plan, ...]
+    left_out: tuple[str, ...]  # planners that would take too long
+    gap: Fraction | None  # above the best plan by at most this share; None where nothing is proved
+    placement: Placement | None
+
+    def per_day(self, cost: Fraction | float) -> float:
+        """Seconds of work a day by the measured cost, operations a day by the published one."""
+        return float(cost) * DAY_US / (1e9 if self.model == "measured" else 1)
+
+    def to_json(self) -> dict[str, Any]:
+        placed = self.placement
+        return {
+            "pool": self.pool.about,
+            "model": self.model,
+            "unit": "seconds a day" if self.model == "measured" else "operations a day",
+            "planner": self.plan.planner,
+            "cost": self.per_day(self.plan.cost),
+            "above_the_best_at_most": None if self.gap is None else float(self.gap),
+            "trees": [
+                {"queries": list(tree), "edges_per_day": float(edges)}
+                for tree, edges in zip(self.plan.trees, self.edges_per_day, strict=True)
+            ],
+            "planners": {one.planner: {"cost": self.per_day(one.cost), "trees": len(one.trees)} for one in self.others},
+            "planners_left_out": list(self.left_out),
+            "nodes": [[list(tree) for tree in node] for node in placed.nodes] if placed else None,
+            "node_costs": [self.per_day(cost) for cost in placed.costs] if placed else None,
+        }
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user wants to see."""
+
+    planner: str = DEFAULT_PLANNER
+    model: str = "measured"
+    compare: bool = False
+    nodes: int = 1
+    objective: str = "total"
+
+
+def planned(queries: Sequence[Query], known: Known, asked: Asked) -> list[PoolPlan]:
+    return [_planned(pool, known, asked) for pool in pools(queries)]
+
+
+def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
+    workload = Workload(pool.requests, known.rate)
+    loom = Loom(workload, known.model(asked.model))
+    plan = planner_named(asked.planner).plan(loom, _draw())
+    wanted = PLANNERS if asked.compare else [planner_named("No Share"), planner_named("Shared")]
+    others = [one for one in wanted if one.requests_max is None or len(pool.requests) <= one.requests_max]
+    positions = {request.name: position for position, request in enumerate(pool.requests)}
+    trees = [loom.tree(positions[name] for name in tree) for tree in plan.trees]
+    return PoolPlan(
+        pool=pool,
+        plan=plan,
+        model=asked.model,
+        edges_per_day=tuple(loom.rate(tree) * DAY_US for tree in trees),
+        others=tuple(one.plan(loom, _draw()) for one in others),
+        left_out=tuple(one.name for one in wanted if one not in others),
+        gap=certificate(workload).gap(Fraction(plan.cost)) if asked.model == "published" else None,
+        placement=_placement(loom, asked) if asked.nodes > 1 else None,
+    )
+
+
+def _placement(loom: Loom, asked: Asked) -> Placement:
+    return optimizer_named(OBJECTIVES[asked.objective]).place(loom, Setting(asked.nodes, _draw()))
+
+
+def _draw() -> Any:
+    return random.Random(SEED).randrange
+
+
+def known_of(archive: Archive, queries: Sequence[Query], rate_per_s: float | None) -> Known:
+    """What the archive tells of its records: how many come, and of those alive, how many satisfy and differ by what."""
+    rate = Fraction(rate_per_s) / 1_000_000 if rate_per_s else _rate(archive)
+    predicates = sorted({query.where for query in queries} - {EVERY_ROW})
+    columns = sorted({one.sql for query in queries for one in query.groups})
+    return Known(rate, _estimate(archive, predicates, columns), archive.axis.interval_us)
+
+
+def _rate(archive: Archive) -> Fraction:
+    from tidewheel.storage.ledger_store import ledger_of
+
+    records = sorted(ledger_of(archive.snapshot()).records.items())[-SLOTS_LAST:]
+    rows = sum(record.rows_in for _, record in records)
+    if not rows:
+        raise InvalidInput(
+            "nothing came in yet that tells how many records there are", "give --rate, or plan after the first update"
+        )
+    return Fraction(rows, len(records) * archive.axis.interval_us)
+
+
+def _estimate(archive: Archive, predicates: list[str], columns: list[str]) -> Estimate:
+    """One pass over the live records. The texts are SQL that the query files' parser wrote."""
+    asked = [f"count(*) FILTER (WHERE {predicate})" for predicate in predicates]
+    asked += [f"approx_count_distinct({column})" for column in columns]
+    if not asked:
+        return Estimate()
+    names = [f"c{place}" for place in range(len(asked))]
+    selected = ", ".join(f"{text} AS {name}" for text, name in zip(asked, names, strict=True))
+    row = archive.sql(f"SELECT count(*) AS n, {selected} FROM live").arrow().to_pylist()[0]
+    rows, counts = row["n"], [row[name] for name in names]
+    if not rows:
+        return Estimate()
+    shares = {text: count / rows for text, count in zip(predicates, counts, strict=False)}
+    distinct = {text: max(1, count) for text, count in zip(columns, counts[len(predicates) :], strict=True)}
+    return Estimate(shares, distinct)
