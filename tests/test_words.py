@@ -75,7 +75,9 @@ def test_without_pyspark_what_needs_none_works_and_the_rest_says_what_is_missing
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert run("status").returncode == 0
-    done = run("forget", "--key", "k1", "--yes")
+    done = run("forget", "--key", "nobody", "--yes")
+    assert done.returncode == 0, done.stderr
+    done = run("forget", "--where", "key = 'k1'", "--yes")
     assert done.returncode == 7, done.stderr
     assert "needs the Python package pyspark" in done.stderr
     assert "pip install" in done.stderr
