@@ -71,7 +71,7 @@ class _Undo(Operation):
         if not 0 <= target < one.snapshot.version:
             raise InvalidInput(
                 f"cannot go back to version {target}: the archive is at version {one.snapshot.version}",
-                f"see the versions there were: tidewheel history {one.state.definition.name}",
+                f"see the versions there were: tidewheel history {one.snapshot.location.uri}",
             )
         if self.announcements is not None:
             self.announcements.enter_context(announced(one.job.location, one.attempt))

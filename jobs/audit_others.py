@@ -17,7 +17,7 @@ def rewrite_command(snapshot: Snapshot) -> str:
 
 
 def state_command(snapshot: Snapshot) -> str:
-    return f"tidewheel vacuum {snapshot.definition.name}"
+    return f"tidewheel vacuum {snapshot.location.uri}"
 
 
 def filter_misleads(metadata: pq.FileMetaData, column: str) -> bool:

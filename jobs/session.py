@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark import SparkConf
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tidewheel.jobs.jars import jar_paths
@@ -58,6 +60,8 @@ _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.
 _SECRET_VARIABLE = "_SPARK_AUTH_SECRET"
 # Errors only; spark.log.level would announce itself, and only after the first warnings.
 _LOGGING = f'-Dlog4j2.configurationFile="{Path(__file__).with_name("log4j2.properties")}"'
+# PySpark prints each mistake in SQL with its traceback as JSON to standard error, before it raises it.
+_CONTEXTS_LOGGED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 # Nobody waits for the pauses of an update: on 2 cores a third less time than with the collector Java would choose.
 _COLLECTOR = "-XX:+UseParallelGC"
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
@@ -78,6 +82,8 @@ def open_session(name: str = "tidewheel") -> SparkSession:
         raise not_started(error) from error
     if words is not None:
         words.pass_on()
+    for context in _CONTEXTS_LOGGED:
+        PySparkLogger.getLogger(context).setLevel(logging.CRITICAL)
     return session
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from io import StringIO
+from logging import StreamHandler
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from pyspark.logger import PySparkLogger
 
 from tests.support.archives import SmallArchive, generation_of
 from tests.test_policies import write_raw
@@ -69,6 +72,15 @@ def test_a_wrong_predicate_is_refused(archive: SmallArchive, where: str) -> None
     assert "key string, body bigint" in remedy
     assert where.startswith("__tw") or "__tw" not in answer.stderr
     assert archive.snapshot().version == 1
+
+
+def test_sparks_own_log_does_not_tell_it_again(archive: SmallArchive) -> None:
+    """With a traceback, as JSON, on the same terminal."""
+    log = PySparkLogger.getLogger("SQLQueryContextLogger")
+    log.addHandler(handler := StreamHandler(told := StringIO()))
+    forgotten(archive, "nothing = 1", "--yes")
+    log.removeHandler(handler)
+    assert told.getvalue() == ""
 
 
 def test_a_predicate_that_only_a_quarantined_record_fails_changes_nothing(archive: SmallArchive) -> None:
