@@ -27,11 +27,11 @@ ROOT = Path(__file__).parent.parent
 # `undo` takes back the expiry: after a forget or a migration it would be refused. The demonstration has its own test.
 ORDER = (
     *("init", "update", "backfill", "expire", "undo", "probe", "scan", "sql", "query schema"),
-    *("query new", "query check", "query test", "refresh", "query list", "query show", "query explain", "ask"),
+    *("query new", "query check", "query test", "refresh", "query list", "query show", "query explain", "plan", "ask"),
     *("status", "history", "changes", "quarantine", "audit", "advise", "forecast", "migrate", "forget", "vacuum"),
 )
 LOOKING = (
-    *("query check", "query test", "query list", "query show", "query explain", "ask"),
+    *("query check", "query test", "query list", "query show", "query explain", "plan", "ask"),
     *("probe", "scan", "sql", "status", "history", "changes", "quarantine", "audit", "advise", "forecast"),
 )
 BY_NAME = LEAVES
