@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.toml_archives import TomlArchive
-from tidewheel.indexing.errors import Conflict, InvalidInput, OutcomeUnknown, Unavailable
+from tidewheel.indexing.errors import Conflict, InvalidInput, Unavailable
 from tidewheel.indexing.slots import moment
 
 # Airflow warns of its own inner life while it is imported and used.
@@ -467,45 +467,3 @@ def test_a_refusal_says_how_to_confirm_it_in_airflow(tide: TomlArchive) -> None:
         "--dag-id tide --from-date 2025-11-18T00:00:00Z --to-date 2025-11-18T00:00:00Z --reprocess-behavior completed "
         "--dag-run-conf '{\"allow_shrink\": true}'"
     )
-
-
-def test_an_unknown_outcome_is_looked_up_first(tide: TomlArchive, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidewheel.dags import updating
-    from tidewheel.indexing.receipts import Operation, Receipt
-
-    receipt = Receipt(Operation.UPDATE, "run-1", 1, K, 0, 0)
-    looks = iter([OSError("not yet"), (7, receipt)])
-
-    def look(archive: object, attempt: str) -> Any:
-        found = next(looks)
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    monkeypatch.setattr(updating, "LOOKS_S", (0, 0, 0))
-    monkeypatch.setattr(updating, "find_attempt", look)
-    operator = dags_of(tide)["tide"].task_dict["update"]
-    operator.opened = lambda: Broken(tide, OutcomeUnknown("nobody answered", attempt="run-1"))
-    context = context_of(tide, K)
-    context["dag"] = operator.dag
-    context["outlet_events"] = {asset: SimpleNamespace(extra={}) for asset in operator.outlets}
-    assert operator.execute(context)["version"] == 7
-
-
-def test_the_next_try_looks_for_the_attempt_of_the_last(tide: TomlArchive, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidewheel.dags import updating
-    from tidewheel.indexing.receipts import Operation, Receipt
-
-    context = context_of(tide, K)
-    monkeypatch.setattr(updating, "LOOKS_S", (0,))
-    monkeypatch.setattr(updating, "find_attempt", lambda archive, attempt: None)
-    unknown = OutcomeUnknown("nobody answered", attempt="run-1")
-    assert raised_by(tide, unknown, context) is unknown
-    receipt = Receipt(Operation.UPDATE, "run-1", 1, K, 0, 0)
-    monkeypatch.setattr(updating, "find_attempt", lambda archive, attempt: (8, receipt) if attempt == "run-1" else None)
-    context["ti"].try_number = 2
-    operator = dags_of(tide)["tide"].task_dict["update"]
-    operator.opened = lambda: Broken(tide, unknown)
-    context["dag"] = operator.dag
-    context["outlet_events"] = {asset: SimpleNamespace(extra={}) for asset in operator.outlets}
-    assert operator.execute(context)["version"] == 8

@@ -128,7 +128,7 @@ def backfill_view(outcomes: Sequence[Outcome], axis: TimeAxis) -> RenderableType
 
 def history_view(receipts: Iterable[tuple[int, Receipt]], axis: TimeAxis) -> RenderableType:
     """One line for each version."""
-    table = plain_table("version", "committed", "what", "stored", "files", "bytes", left=(1, 2))
+    table = plain_table("version", "committed", "what", "stored", "files", "bytes", "attempt", left=(1, 2, 6))
     for version, receipt in receipts:
         table.add_row(
             str(version),
@@ -137,6 +137,7 @@ def history_view(receipts: Iterable[tuple[int, Receipt]], axis: TimeAxis) -> Ren
             count(sum(one.stored for one in receipt.slots)) if receipt.slots else "",
             f"+{receipt.files_added} -{receipt.files_removed}",
             f"+{size(receipt.bytes_added)} -{size(receipt.bytes_removed)}",
+            receipt.attempt,
         )
     return table
 
