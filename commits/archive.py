@@ -19,6 +19,7 @@ from tidewheel.storage.snapshot import Snapshot, open_snapshot
 if TYPE_CHECKING:
     from tidewheel.commits.operation import Hand
     from tidewheel.commits.side_tables import SideTable
+    from tidewheel.commits.table import Table
     from tidewheel.indexing.plan import Plan
     from tidewheel.indexing.state import TableState
 
@@ -43,6 +44,8 @@ class ArchiveJob:
     clock: Callable[[], int] = now_us
     progress: Callable[[str], None] = field(default=_silent)
     given_hand: Hand | None = None
+    given_quarantine: SideTable | None = None  # by default the one beside the table
+    given_table: Table | None = None  # by default the Delta table at the location
     # Told of each plan that is about to be carried out; of another one, if somebody else was first.
     planned: Callable[[TableState, Plan], None] = field(default=_unwatched)
     newest: Newest | None = None  # of one who asks for the newest version again and again
@@ -50,13 +53,22 @@ class ArchiveJob:
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The archive's table, checked against its file."""
-        if self.newest is not None and version is None:
+        if self.given_table is not None:  # not by `table`: what only reads need not load what writes
+            snapshot = self.given_table.open(version)
+        elif self.newest is not None and version is None:
             snapshot = self.newest.of(self.location)
         else:
             snapshot = open_snapshot(self.location, version)
         if self.file is not None and version is None:
             refuse_contradiction(self.file, snapshot.definition)
         return snapshot
+
+    @property
+    def table(self) -> Table:
+        """Where versions, files and checkpoints are."""
+        from tidewheel.commits.delta_table import DeltaArchive
+
+        return self.given_table or DeltaArchive(self.location)
 
     @property
     def hand(self) -> Hand:

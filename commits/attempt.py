@@ -13,11 +13,11 @@ from time import perf_counter
 from deltalake import Field
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.housekeeping import after_commit
 from tidewheel.commits.operation import Operation, Try
 from tidewheel.commits.statement import state_statistics
+from tidewheel.commits.table import Queue
 from tidewheel.commits.work import Work, discard
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import Conflict, InvalidInput
@@ -25,7 +25,6 @@ from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.receipts import Receipt
-from tidewheel.storage.lease import Lease
 from tidewheel.storage.ledger_store import receipts_after, state_of
 
 TRIES_MAX = 20
@@ -59,8 +58,8 @@ class Stopwatch:
 
 def attempt(job: ArchiveJob, operation: Operation, *, dry_run: bool = False) -> Outcome:
     """Carry an operation through to its commit."""
-    name = new_attempt(job.clock())
-    lease = Lease(job.location, name, job.clock)
+    name = job.table.name_attempt(job.clock())
+    lease = job.table.queue(name, job.clock)
     try:
         return _Attempt(job, operation, name, lease).run(dry_run)
     finally:
@@ -70,7 +69,7 @@ def attempt(job: ArchiveJob, operation: Operation, *, dry_run: bool = False) -> 
 class _Attempt:
     """The state of one attempt across its tries."""
 
-    def __init__(self, job: ArchiveJob, operation: Operation, name: str, lease: Lease) -> None:
+    def __init__(self, job: ArchiveJob, operation: Operation, name: str, lease: Queue) -> None:
         self.job, self.operation, self.name, self.lease = job, operation, name, lease
         self.watch = Stopwatch()
         self.folders = 0

@@ -16,6 +16,9 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from tidewheel.commits.fail_points import reach
+from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.printable import one_line
+from tidewheel.indexing.vacuum import StoredFile
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import list_log
 
@@ -45,6 +48,18 @@ def checkpoint_fault(location: Location, version: int, files: int) -> str:
         return str(error)
     named = len(adds) - adds.null_count
     return "" if named == files else f"it names {named} files, the version has {files}"
+
+
+def refuse_unreadable(location: Location, checkpoint: StoredFile) -> None:
+    """Refuse to rely on a checkpoint that cannot be read. Cost: its footer."""
+    try:
+        with location.filesystem.open_input_file(location.child(checkpoint.path)) as source:
+            pq.ParquetFile(source)
+    except (OSError, pa.ArrowException) as error:
+        raise Damaged(
+            f"the checkpoint {checkpoint.path} cannot be read: {one_line(str(error))}. The log was not cleaned",
+            "delete that checkpoint and run the command again: another one is written",
+        ) from error
 
 
 def _delete(location: Location, version: int) -> None:

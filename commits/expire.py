@@ -12,7 +12,7 @@ from tidewheel.commits.fail_points import reach
 from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
+from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.guards import NOTHING_CONFIRMED, Confirmations, guard_watermark
 from tidewheel.indexing.plan import Plan, plan_update
 from tidewheel.indexing.receipts import Receipt
@@ -51,7 +51,7 @@ class _Expire(Operation):
     def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
         if not plan.rewritten:
             return Work(plan, folder, NOTHING_WRITTEN)
-        check_sizes(one.job.location, [change.file for change in plan.rewritten])
+        one.job.table.check_files([change.file for change in plan.rewritten])
         work = one.job.hand.move(one, plan, folder, lap)
         reach("files_written")
         check_conserved(one.state, plan, work.written)

@@ -24,7 +24,7 @@ from tidewheel.commits.fail_points import reach
 from tidewheel.commits.operation import Hits, Lap, Operation, Try
 from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
+from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.plan_kinds import ForgetPlan, Selection, plan_forget
 from tidewheel.indexing.receipts import Receipt, Tombstone
@@ -101,7 +101,7 @@ class _Forget(Operation):
         keys = one.job.hand.key_digests(one.snapshot, self.selection.keys) if self.selection.keys else frozenset()
         new = [file for file in one.state.files if file.path not in self.searched]
         if new:
-            check_sizes(one.job.location, new)
+            one.job.table.check_files(new)
             found = one.job.hand.search(one.snapshot, self.selection, new)
             self.searched |= {file.path: found.get(file.path, Hits()) for file in new}
         if self.selection.keys:

@@ -10,11 +10,9 @@ import logging
 from deltalake.exceptions import DeltaError
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.checkpoints import write_checkpoint
 from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.storage.ledger_store import FOLD_EVERY_COMMITS, fold_into_ledger
-from tidewheel.storage.snapshot import open_snapshot
 
 LOG = logging.getLogger(__name__)
 
@@ -24,10 +22,10 @@ def after_commit(job: ArchiveJob, version: int) -> None:
     if version % FOLD_EVERY_COMMITS:
         return
     try:
-        snapshot = open_snapshot(job.location)
+        snapshot = job.table.open()
         fold_into_ledger(snapshot)
         reach("ledger_folded")
-        write_checkpoint(job.location, snapshot.table)
+        job.table.write_checkpoint(snapshot)
         reach("checkpoint_written")
     except (TidewheelError, DeltaError, OSError) as error:
         LOG.warning("version %s is committed; its housekeeping failed and is tried again later: %s", version, error)

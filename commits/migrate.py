@@ -18,7 +18,7 @@ from tidewheel.commits.fail_points import reach
 from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import bare_receipt, receipt_of
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
+from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.layouts import Generation
@@ -54,7 +54,7 @@ class _Migrate(Operation):
         sources = [change.file for change in plan.rewritten]
         if not sources:
             return Work(plan, folder, NOTHING_WRITTEN)
-        check_sizes(one.job.location, sources)
+        one.job.table.check_files(sources)
         work = one.job.hand.move(one, plan, folder, lap)
         reach("migration_half_done")
         check_all_conserved(one.state, work.written)

@@ -9,7 +9,7 @@ from tidewheel.commits.written import Written
 
 
 def side_tables(job: ArchiveJob) -> tuple[SideTable, ...]:
-    return (QUARANTINE, *job.side_tables)
+    return (job.given_quarantine or QUARANTINE, *job.side_tables)
 
 
 def store_aside(job: ArchiveJob, written: Written, attempt: str) -> bool:

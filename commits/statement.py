@@ -6,26 +6,25 @@ of its own, or files without statistics of a key, makes it first: no version may
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from deltalake import Field
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.commit import NewFile, commit_properties
+from tidewheel.commits.commit import commit_properties
 from tidewheel.commits.receipt import bare_receipt
 from tidewheel.indexing.receipts import Operation
+from tidewheel.storage.entry import NewFile
 from tidewheel.storage.ledger_store import state_of
 from tidewheel.storage.snapshot import Snapshot
-from tidewheel.storage.statistics_columns import PROPERTY, to_state
+from tidewheel.storage.statistics_columns import PROPERTY
 
 
 def state_statistics(
     job: ArchiveJob, snapshot: Snapshot, attempt: str, new: Sequence[Field] = (), files: Sequence[NewFile] = ()
 ) -> bool:
     """Make the table say it, if it does not; whether there was a commit, and what was planned is out of date."""
-    without = {name for file in files for name in _lacking(file, snapshot.definition.key)}
-    value = to_state(snapshot, new, without)
+    value = job.table.statistics_to_state(snapshot, new, files)
     if value is None:
         return False
     job.progress("naming the columns that have statistics, for other readers")
@@ -33,8 +32,3 @@ def state_statistics(
     receipt = bare_receipt(job, state_of(snapshot), Operation.FENCE, attempt, "names the columns that have statistics")
     commit_properties(snapshot, receipt, {PROPERTY: value})
     return True
-
-
-def _lacking(file: NewFile, key: Sequence[str]) -> list[str]:
-    bounds = json.loads(file.stats)["minValues"]
-    return [name for name in (*key, "valid_until") if name not in bounds]

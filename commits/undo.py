@@ -11,20 +11,16 @@ that came since stay, empty.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-import pyarrow.parquet as pq
-
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
-from tidewheel.commits.commit import NewFile
 from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import undo_receipt
-from tidewheel.commits.statistics import file_statistics
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes
+from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.plan_kinds import UndoPlan, plan_undo
@@ -36,7 +32,7 @@ from tidewheel.indexing.undo import refuse_barriers
 from tidewheel.storage.floor import announced, floor
 from tidewheel.storage.ledger_store import entry_receipt, receipts_after, state_of
 from tidewheel.storage.log_files import list_log
-from tidewheel.storage.snapshot import Snapshot, open_snapshot
+from tidewheel.storage.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -77,13 +73,13 @@ class _Undo(Operation):
             self.announcements.enter_context(announced(one.job.location, one.attempt))
         _refuse_beyond_grace(one, target)
         refuse_barriers(receipts_after(one.snapshot, target), target)
-        self.earlier = open_snapshot(one.job.location, target)
+        self.earlier = one.job.table.open(target)
         self.decided = plan_undo(one.state, state_of(self.earlier))
-        check_sizes(one.job.location, self.decided.restored)
+        one.job.table.check_files(self.decided.restored)
         return self.decided
 
     def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        files = tuple(_as_written(self.earlier, self.decided.restored))
+        files = tuple(one.job.table.as_written(self.earlier, self.decided.restored))
         return Work(plan, folder, replace(NOTHING_WRITTEN, files=files))
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
@@ -115,17 +111,3 @@ def _refuse_beyond_grace(one: Try, target: int) -> None:
         f"cannot go back to version {target}: {reason}. Nothing was changed",
         f"bring the slots again from the source: tidewheel backfill {one.state.definition.name} --from START --to END",
     )
-
-
-def _as_written(earlier: Snapshot, restored: Sequence[FileFact]) -> list[NewFile]:
-    """Files as their attempt committed them: statistics from the footers, which proves that they can be read."""
-    written_ms = dict(
-        zip(*(earlier.adds.column(name).to_pylist() for name in ("path", "modification_time")), strict=True)
-    )
-    added = []
-    for fact in restored:
-        source = earlier.location.filesystem.open_input_file(earlier.location.child(fact.path))
-        with source, pq.ParquetFile(source) as parquet:
-            statistics = file_statistics(parquet, earlier.definition.key)
-        added.append(NewFile(fact, statistics, written_ms[fact.path]))
-    return added

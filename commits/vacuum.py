@@ -23,14 +23,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt_id import new_attempt
-from tidewheel.commits.checkpoints import write_checkpoint
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.fence import fence
 from tidewheel.commits.statement import state_statistics
 from tidewheel.commits.vacuum_report import DATA, HOLD, LEASE, LOG_FILES, TEMPORARY, VacuumReport
 from tidewheel.commits.vacuum_side_tables import sweep_side_tables
-from tidewheel.commits.vacuum_steps import delete, delete_log
+from tidewheel.commits.vacuum_steps import delete_log
 from tidewheel.indexing.errors import Conflict
 from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
@@ -62,11 +60,11 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
     if not dry_run:
         _keep_undo_out(job, oldest)
         with suppress(Conflict):  # then whoever was first has said it
-            state_statistics(job, job.snapshot(), new_attempt(now_us))
+            state_statistics(job, job.snapshot(), job.table.name_attempt(now_us))
         snapshot = job.snapshot()
         job.progress("folding receipts, writing a checkpoint")
         fold_into_ledger(snapshot, every=1)
-        write_checkpoint(job.location, snapshot.table)
+        job.table.write_checkpoint(snapshot)
         reach("vacuum_begun")
     report = VacuumReport(snapshot.version, dry_run)
     log = list_log(job.location)
@@ -114,9 +112,9 @@ def _sweep_data(
     reach("vacuum_listed")
     job.progress(f"deleting {len(gone)} data files")
     half = len(gone) // 2
-    delete(job.location, gone[:half])
+    job.location.delete_all(file.path for file in gone[:half])
     reach("vacuum_half_done")
-    delete(job.location, gone[half:])
+    job.location.delete_all(file.path for file in gone[half:])
     report.folders = _remove_empty_folders(job.location, gone, since_us)
 
 
@@ -139,7 +137,7 @@ def _sweep_log(
         folded=folded_versions(snapshot),
         since_us=now_us - max(retention.log_us, retention.grace_us),
     )
-    delete_log(job.location, log, gone, report, LOG_FILES)
+    delete_log(job.location, log, gone, report, LOG_FILES, job.table.check_checkpoint)
 
 
 def _sweep_beside(job: ArchiveJob, log: LogFiles, now_us: int, since_us: int, report: VacuumReport) -> None:
@@ -153,7 +151,7 @@ def _sweep_beside(job: ArchiveJob, log: LogFiles, now_us: int, since_us: int, re
     for kind, gone in ((LEASE, tickets), (HOLD, ended), (TEMPORARY, cut_off)):
         report.count(kind, gone)
         if not report.dry_run:
-            delete(job.location, gone)
+            job.location.delete_all(file.path for file in gone)
 
 
 def _remove_empty_folders(location: Location, gone: Iterable[StoredFile], since_us: int) -> int:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.checkpoints import write_checkpoint
+from tidewheel.commits.checkpoints import refuse_unreadable, write_checkpoint
 from tidewheel.commits.fence import fence
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.commits.vacuum_report import VacuumReport
-from tidewheel.commits.vacuum_steps import delete, delete_log
+from tidewheel.commits.vacuum_steps import delete_log
 from tidewheel.indexing.batches import batches_since
 from tidewheel.indexing.side_tables import SideBatch, unneeded_batches
 from tidewheel.indexing.vacuum import log_unneeded, unneeded
@@ -82,6 +83,6 @@ def _sweep_table(side: SideTable, archive: Location, since_us: int, report: Vacu
     gone = unneeded(files, named | removed_after(place, log, oldest), since_us)
     report.count(side.name, gone)
     if not report.dry_run:
-        delete(place, gone)
+        place.delete_all(file.path for file in gone)
     old = log_unneeded(log.entries, log.checkpoints, needed_min=oldest, folded=None, since_us=since_us)
-    delete_log(place, log, old, report, side.name)
+    delete_log(place, log, old, report, side.name, partial(refuse_unreadable, place))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deltalake import Field
-from pyarrow.fs import FileType
 
 from tidewheel.commits.written import Written
 from tidewheel.indexing.plan import Plan
@@ -33,7 +32,6 @@ class Work:
 def discard(location: Location, folder: str) -> None:
     """Delete what an attempt wrote and certainly did not commit; what stays behind is vacuum's."""
     try:
-        if location.filesystem.get_file_info(location.child(folder)).type == FileType.Directory:
-            location.filesystem.delete_dir(location.child(folder))
+        location.delete_folder(folder)
     except OSError as error:
         LOG.warning("the uncommitted folder %s could not be deleted; vacuum will: %s", folder, error)

@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from tidewheel.commits.commit import NewFile
 from tidewheel.commits.statistics import file_statistics
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.fates import COUNTED, FATES, QUARANTINED
 from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.state import FileFact, SubIndex
+from tidewheel.storage.entry import NewFile
 from tidewheel.storage.location import Location
 
 # What a file's cells are counted from.

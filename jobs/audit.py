@@ -36,9 +36,9 @@ from tidewheel.jobs.audit_bytes import byte_findings
 from tidewheel.jobs.audit_files import FileReading, read_contents
 from tidewheel.jobs.audit_others import rewrite_command, state_command, statement_findings
 from tidewheel.jobs.audit_side_tables import side_table_findings
-from tidewheel.storage.ledger_store import FOLDER as LEDGER_FOLDER
 from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
 from tidewheel.storage.log_files import list_log
+from tidewheel.storage.receipt_files import FOLDER as LEDGER_FOLDER
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 from tidewheel.storage.stored_files import attempt_folder, stored_files
 

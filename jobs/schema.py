@@ -20,7 +20,7 @@ from tidewheel.indexing.definition import PARTITION_COLUMNS
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import printable
 from tidewheel.jobs.source_reader import ADDED_BY_READING
-from tidewheel.storage.snapshot import ADDED_MARK, Snapshot
+from tidewheel.storage.snapshot import Snapshot
 
 _NAME_REFUSED = frozenset(" ,;{}()=")
 
@@ -37,13 +37,6 @@ def full_schema_of(snapshot: Snapshot, new: Sequence[StructField] = ()) -> Struc
     known = StructType.fromJson({"type": "struct", "fields": fields}).fields
     after = len(snapshot.columns)
     return StructType([StructField(f.name, f.dataType, True) for f in (*known[:after], *new, *known[after:])])
-
-
-def wider_schema(snapshot: Snapshot, new: Sequence[Field]) -> Schema:
-    """The table's columns with new ones behind those of people, marked: batches from before may lack them."""
-    fields, after = list(snapshot.schema.fields), len(snapshot.columns)
-    added = [Field(field.name, field.type, nullable=True, metadata=ADDED_MARK) for field in new]
-    return Schema([*fields[:after], *added, *fields[after:]])
 
 
 def delta_fields(schema: StructType) -> list[Field]:

@@ -12,7 +12,7 @@ The marks are empty files, `_tidewheel/floor/<version>` and `_tidewheel/undo/<at
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from tidewheel.indexing.errors import OutcomeUnknown, TidewheelError
 from tidewheel.storage.location import SIDE_FOLDER, Location
@@ -66,5 +66,4 @@ def _mark(version: int) -> str:
 def withdraw(location: Location, marks: list[str]) -> None:
     """Take marks away: of undos that cannot commit any more, or of floors that a higher one stands for."""
     for mark in marks:
-        with suppress(FileNotFoundError):
-            location.filesystem.delete_file(location.child(mark))
+        location.delete(mark)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 # Side files live under a name that starts with an underscore: Delta's vacuum and Spark's readers pass it by.
 SIDE_FOLDER = "_tidewheel"
+DELETERS = 8
 # delta-rs decodes %20 where it should not, takes a backslash for a slash, and refuses control characters.
 _NOT_FOR_DELTA = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\]")
 _GLOB_SIGNS = re.compile(r"([\\\[\]{}*?])")
@@ -165,6 +167,24 @@ class Location:
         if self.is_local:
             return [os.path.isfile(path) for path in paths]
         return [info.is_file for info in self.filesystem.get_file_info(paths)]
+
+    def delete_all(self, relatives: Iterable[str]) -> None:
+        """Delete files, several at a time; those that are gone already are gone."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        def one(relative: str) -> None:
+            with suppress(FileNotFoundError):
+                self.filesystem.delete_file(self.child(relative))
+
+        with ThreadPoolExecutor(DELETERS) as deleters:
+            list(deleters.map(one, relatives))
+
+    def delete_folder(self, relative: str) -> None:
+        """Delete a folder with all that is in it; one that is gone already is gone."""
+        from pyarrow.fs import FileType
+
+        if self.filesystem.get_file_info(self.child(relative)).type == FileType.Directory:
+            self.filesystem.delete_dir(self.child(relative))
 
     def relative(self, path: str) -> str:
         return path.removeprefix(f"{self.root}/")

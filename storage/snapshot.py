@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from arro3.core import Table
 from deltalake import DeltaTable, Field, Schema
@@ -27,6 +28,10 @@ from tidewheel.indexing.state import FileFact
 from tidewheel.storage.file_facts import facts_in
 from tidewheel.storage.location import Location
 from tidewheel.storage.machine import machine_fault
+
+if TYPE_CHECKING:
+    from tidewheel.storage.entry import Entry
+    from tidewheel.storage.receipt_files import ReceiptStore
 
 HEAD_ID = "tidewheel/head"
 WATERMARK_ID = "tidewheel/watermark"
@@ -98,6 +103,23 @@ class Snapshot:
     def digest(self) -> int:
         """The digest of the files that the log adds up to."""
         return digest_of(zip(*(self.adds.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
+
+    @cached_property
+    def receipts(self) -> ReceiptStore:
+        """Where receipts and ledger files are read."""
+        from tidewheel.storage.receipt_files import ReceiptFiles
+
+        return ReceiptFiles(self.location)
+
+    def newest(self) -> Snapshot:
+        """The newest version there is by now."""
+        return open_snapshot(self.location)
+
+    def create_entry(self, entry: Entry) -> None:
+        """Make an entry of the log the next version, or raise."""
+        from tidewheel.storage.entry import create_entry
+
+        create_entry(self, entry)
 
     @property
     def bytes(self) -> int:

@@ -12,9 +12,10 @@ from deltalake.schema import PrimitiveType
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.built_table import HOUR_US, BuiltTable
-from tidewheel.commits.commit import NewFile, commit
+from tidewheel.commits.commit import commit
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
 from tidewheel.indexing.state import FileFact
+from tidewheel.storage.entry import NewFile
 from tidewheel.storage.metrics import write_metrics_file
 
 Parsed = dict[tuple[str, frozenset[tuple[str, str]]], float]

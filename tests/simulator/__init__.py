@@ -1,9 +1,10 @@
-"""The fault simulator: whole histories of an archive in memory, decided by the real pure core, checked by the oracle.
+"""The fault simulator: whole histories of an archive in memory, by the real protocol, checked by the oracle.
 
     world.py       what lies in the store: data files, log, checkpoints, ledger, quarantine, a clock
-    attempts.py    writers, one durable step at a time, as commits/attempt.py decides
-    undoing.py     undo, one step at a time, as commits/undo.py does it
-    cleaning.py    vacuum, one step at a time, as commits/vacuum.py decides
+    memory.py      what the protocol of commits/ works on, in that world: Location, Snapshot, Table
+    quarantine.py  the side table in it
+    hand.py        who reads and writes data files there
+    actors.py      update, expire, forget, migrate, undo and vacuum of commits/, stopped where others may come between
     steps.py       random histories as plain lists of steps, of which any part can be played
     playing.py     plays steps in a world; shrinks a history that fails
     invariants.py  what must hold after every commit, vacuum and read

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from tests.simulator.world import Missing, World
+from tests.simulator.actors import Actor, Order
+from tests.simulator.memory import MemorySnapshot
+from tests.simulator.world import World
 from tests.support.model_table import cells_of
 from tidewheel.indexing.audit import FileContent, content_findings, ledger_findings, receipt_findings
 from tidewheel.indexing.batches import batches_at
+from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.layouts import Strategy
 from tidewheel.indexing.oracle import Record
 from tidewheel.indexing.receipts import Operation
 from tidewheel.indexing.state import FileFact
+from tidewheel.storage.ledger_store import all_receipts, ledger_of
 
 Check = Callable[[World], Iterator[str]]
 REPORTS_LOOKED_AT = 6
@@ -192,9 +196,9 @@ def log(world: World) -> Iterator[str]:
             yield f"version {version} cannot be opened"
             continue
         try:
-            again = world.ledger_of(version)
-        except Missing as missing:
-            yield f"the ledger of version {version} needs {missing}"
+            again = ledger_of(look(world, version))
+        except Damaged as damaged:
+            yield f"the ledger of version {version}: {damaged.message}"
         else:
             if again.cells() != state.ledger.cells():
                 yield f"the ledger of version {version} is another one"
@@ -207,7 +211,7 @@ def audit(world: World) -> Iterator[str]:
     done = [receipt.operation for _, receipt in world.committed if receipt.operation is not Operation.FENCE]
     settled = done[-1] in (Operation.UPDATE, Operation.EXPIRE)
     findings = content_findings(state, contents, (), settled=settled)
-    receipts = world.all_receipts()
+    receipts = list(all_receipts(look(world, world.version)))
     findings += receipt_findings(receipts, version=state.version, head=state.head, watermark=state.watermark)
     findings += ledger_findings(state.ledger, receipts, state.definition.span)
     yield from (finding.message for finding in findings)
@@ -217,9 +221,9 @@ def pinned_reader(world: World, version: int) -> Iterator[str]:
     """A reader within grace finds every file of its version, and in them what the oracle said then."""
     try:
         records = stored(world, version)
-    except Missing as missing:
+    except Damaged as missing:
         if not _outlived(world, version):
-            yield f"version {version} of {world.version}: {missing} is gone"
+            yield f"version {version} of {world.version}: {missing.message} is gone"
         return
     mark = world.states[version].watermark
     seen = Counter(record for record in records if mark is not None and record.expiration_slot > mark)
@@ -255,12 +259,17 @@ AFTER_VACUUM: dict[str, Check] = {
 }
 
 
+def look(world: World, version: int) -> MemorySnapshot:
+    """A version as somebody finds it who only looks."""
+    return MemorySnapshot(Actor(world, Order("look")), version)
+
+
 def stored(world: World, version: int) -> list[Record]:
     """Every record in the files of a version."""
     records: list[Record] = []
     for fact in world.states[version].files:
         if fact.path not in world.files:
-            raise Missing(fact.path)
+            raise Damaged(f"{fact.path}")
         records += world.files[fact.path].records
     return records
 
@@ -284,9 +293,9 @@ def _slot_changed(world: World, version: int, slot: int) -> bool:
 
 def _past_retention(world: World, attempt: str) -> bool:
     """Whether a vacuum has seen the attempt's batch older than the quarantine's retention."""
-    written_us = max(world.notes[at].written_us for at, receipt in world.committed if receipt.attempt == attempt)
+    stored_us = max(world.notes[at].stored_us for at, receipt in world.committed if receipt.attempt == attempt)
     retention_us = world.definition.retention.quarantine_us
-    return any(at_us >= written_us + retention_us for _, at_us in world.vacuumed_us)
+    return any(at_us >= stored_us + retention_us for _, at_us in world.vacuumed_us)
 
 
 def _outlived(world: World, version: int) -> bool:

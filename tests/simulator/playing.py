@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from tests.simulator.attempts import Attempt, Order
-from tests.simulator.cleaning import Vacuum
+from tests.simulator.actors import Actor, Order
 from tests.simulator.faults import Fault
 from tests.simulator.invariants import AFTER_COMMIT, AFTER_VACUUM, Check, Violation, pinned_reader
-from tests.simulator.steps import CLOCK_JUMP_US, READERS, WRITERS, Step, random_definition, random_steps, shrunk
-from tests.simulator.undoing import Undo
+from tests.simulator.steps import CLOCK_JUMP_US, READERS, WRITERS, Step, Until, random_definition, random_steps, shrunk
 from tests.simulator.world import World
 
 STEPS_PER_HISTORY = 150
-UNDO_STEPS = 3
 
 
 class Play:
@@ -24,19 +23,19 @@ class Play:
         self.world = World(seed, random_definition(seed), fault)
         self.only = only
         self.tally: Counter[str] = Counter()
-        self.writers: list[Attempt | None] = [None] * WRITERS
+        self.writers: list[Actor | None] = [None] * WRITERS
         self.stalled: set[int] = set()
         self.readers = [0] * READERS
-        self.vacuum: Vacuum | None = None
-        self.undo: Undo | None = None
-        self.names = 0
+        self.vacuum: Actor | None = None
+        self.undo: Actor | None = None
         self.checked = 1
 
     def play(self, steps: Sequence[Step]) -> None:
-        for step in steps:
-            getattr(self, f"_{step.what.replace(' ', '_')}")(step)
-            self._check_commits()
-        self._mend()
+        with _quiet():
+            for step in steps:
+                getattr(self, f"_{step.what.replace(' ', '_')}")(step)
+                self._check_commits()
+            self._mend()
 
     def _order(self, step: Step) -> None:
         assert step.order is not None
@@ -49,17 +48,19 @@ class Play:
         """A step of that writer; of the next one, if that one has nothing to do. Who is held up does none."""
         who = step.who if self._busy(step.who) and step.who not in self.stalled else (step.who + 1) % WRITERS
         writer = None if who in self.stalled else self.writers[who]
-        if writer is not None and writer.next is not None:
-            was = writer.next
-            writer.step()
-            if was == writer.commit_step and writer.next == writer.plan_step:
-                self.tally["conflicts"] += 1
-            elif writer.next is None and was != writer.report_step:
-                self.tally["refusals"] += 1
+        for _ in range(max(step.number, 1)):
+            if writer is not None and writer.is_busy:
+                self._step(writer)
+
+    def _step(self, actor: Actor) -> None:
+        conflicts = actor.conflicts
+        actor.step()
+        self.tally["conflicts"] += actor.conflicts - conflicts
+        self.tally["refusals"] += actor.error is not None
 
     def _again(self, step: Step) -> None:
         writer = self.writers[step.who]
-        if writer is not None and writer.next is None:
+        if writer is not None and not writer.is_busy:
             self._start(step.who, writer.order)
 
     def _answer_lost(self, step: Step) -> None:
@@ -71,9 +72,9 @@ class Play:
 
     def _crash(self, step: Step) -> None:
         writer = self.writers[step.who]
-        if writer is not None and writer.next is not None:
+        if writer is not None and writer.is_busy:
             self.tally["crashes"] += 1
-            writer.die(halfway=bool(step.number))
+            writer.die()
 
     def _stall(self, step: Step) -> None:
         """Hold a writer up for a while, or let it go on."""
@@ -85,32 +86,51 @@ class Play:
         self.world.editions[step.number] = self.world.editions.get(step.number, 0) + 1
 
     def _undo(self, step: Step) -> None:
-        """One step of an undo, or all that are left."""
-        if self.undo is None or self.undo.next is None:
-            self.undo = Undo(self.world, step.number, self._name())
-        for _ in range(UNDO_STEPS if step.who else 1):
-            if self.undo.next is not None:
-                self.undo.next()
-        self.tally["undone"] += self.undo.done
+        """Some of an undo: one step, up to its commit, or all that is left."""
+        if self.undo is None or not self.undo.is_busy:
+            self.undo = Actor(self.world, Order("undo", number=step.number))
+        self._step(self.undo)
+        while self.undo.is_busy and (step.who == Until.END or (step.who == Until.COMMIT and self.undo.at != "commit")):
+            self._step(self.undo)
+        self.tally["undone"] += self.undo.outcome is not None
 
     def _undo_dies(self, step: Step) -> None:
+        self._die(self.undo)
         self.undo = None
 
     def _vacuum(self, step: Step) -> None:
-        """So many steps of a vacuum, at least one."""
+        """So many steps of a vacuum, at least one; or until it has deleted data files."""
         for _ in range(max(step.number, 1)):
             self._vacuum_goes_on()
+        while step.who == Until.DELETED and not self.vacuum_ended and not self._vacuuming.has_deleted:
+            self._vacuum_goes_on()
+
+    @property
+    def _vacuuming(self) -> Actor:
+        assert self.vacuum is not None
+        return self.vacuum
+
+    @property
+    def vacuum_ended(self) -> bool:
+        return self.vacuum is not None and not self.vacuum.is_busy
 
     def _vacuum_goes_on(self) -> None:
-        if self.vacuum is None or self.vacuum.next is None:
-            self.vacuum = Vacuum(self.world)
-        assert self.vacuum.next is not None
-        self.vacuum.next()
-        self._check(AFTER_VACUUM if self.vacuum.next is None else {"named files": AFTER_VACUUM["named files"]})
-        self.tally["vacuums"] += self.vacuum.next is None
+        if self.vacuum is None or not self.vacuum.is_busy:
+            self.vacuum = Actor(self.world, Order("vacuum"))
+        at = self.vacuum.at
+        self._step(self.vacuum)
+        is_done = not self.vacuum.is_busy and self.vacuum.error is None
+        if at == "delete" or is_done:
+            self._check(AFTER_VACUUM if is_done else {"named files": AFTER_VACUUM["named files"]})
+        self.tally["vacuums"] += is_done
 
     def _vacuum_dies(self, step: Step) -> None:
+        self._die(self.vacuum)
         self.vacuum = None
+
+    def _die(self, actor: Actor | None) -> None:
+        if actor is not None and actor.is_busy:
+            actor.die()
 
     def _open(self, step: Step) -> None:
         self.readers[step.who] = self.world.version
@@ -128,32 +148,29 @@ class Play:
         """Everybody dies and runs again; then time passes, vacuum passes, and nothing but the archive is left."""
         world = self.world
         self.stalled.clear()
-        self.undo = None
+        self._die(self.undo)
         for who, writer in enumerate(self.writers):
-            if writer is not None and writer.next is not None:
-                writer.die(halfway=False)
+            if writer is not None and writer.is_busy:
+                writer.die()
                 self._start(who, writer.order)
                 while self._busy(who):
                     self._go(Step("go", who))
                     self._check_commits()
         world.pass_time(world.latest_us - world.now_us + CLOCK_JUMP_US)
-        self.vacuum = None
-        while self.vacuum is None or self.vacuum.next is not None:
+        self._die(self.vacuum)
+        self._vacuum_goes_on()
+        while not self.vacuum_ended:
             self._vacuum_goes_on()
         self._check({"orphans": _only_the_archive_is_left})
 
     def _start(self, who: int, order: Order) -> None:
         self.tally["attempts"] += 1
-        self.writers[who] = attempt = Attempt(self.world, order, self._name())
-        attempt.step()
+        self.writers[who] = writer = Actor(self.world, order)
+        self._step(writer)
 
     def _busy(self, who: int) -> bool:
         writer = self.writers[who]
-        return writer is not None and writer.next is not None
-
-    def _name(self) -> str:
-        self.names += 1
-        return f"run{self.names}"
+        return writer is not None and writer.is_busy
 
     def _check_commits(self) -> None:
         if len(self.world.committed) > self.checked:
@@ -166,6 +183,18 @@ class Play:
             if self.only in (None, name):
                 for what in check(self.world):
                     raise Violation(name, what)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings of operations that find nothing to do."""
+    logger = logging.getLogger("tidewheel.commits")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def play(seed: int, length: int = STEPS_PER_HISTORY) -> Counter[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 
-from tests.simulator.attempts import Order
+from tests.simulator.actors import Order
 from tests.support.model_table import definition_of, random_generation
 from tidewheel.indexing.definition import Definition, Retention
 
@@ -15,11 +16,19 @@ READERS = 3
 GRACE_US = 100
 RETENTION = Retention(grace_us=GRACE_US, vacuum_period_us=1, log_us=3 * GRACE_US, quarantine_us=8 * GRACE_US)
 CLOCK_JUMP_US = 20 * GRACE_US
+WRITER_STEPS = (1, 1, 2, 8)  # of one writer at most, in one step of a history
+VACUUM_STEPS = 6  # of one vacuum at most, in one step of a history
+
+
+class Until(IntEnum):
+    """How far an undo or a vacuum goes in one step of a history, where it is more than one of its own."""
+
+    NEXT, END, COMMIT, DELETED = range(4)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens. `who` is a writer or a reader, `number` a slot, a duration, versions or steps."""
+    """One thing that happens. `who` is a writer, a reader or how far to go; `number` a slot, a duration or a count."""
 
     what: str
     who: int = 0
@@ -28,7 +37,7 @@ class Step:
 
 
 # A new one, until it has deleted data files.
-A_VACUUM = (Step("vacuum dies"), Step("vacuum", number=6))
+A_VACUUM = (Step("vacuum dies"), Step("vacuum", Until.DELETED))
 WEIGHTS = {
     "go": 40,
     "order": 26,
@@ -74,6 +83,10 @@ def random_steps(seed: int, length: int) -> list[Step]:
             steps += _stall(chance)
         elif what == "undo":
             steps += _undo(chance)
+        elif what == "vacuum":
+            steps.append(Step(what, number=chance.randrange(1, VACUUM_STEPS)))
+        elif what == "go":
+            steps.append(Step(what, chance.randrange(WRITERS), chance.choice(WRITER_STEPS)))
         else:
             actors = READERS if what in ("open", "read") else WRITERS
             steps.append(Step(what, chance.randrange(actors), chance.randrange(2)))
@@ -91,9 +104,9 @@ def _undo(chance: random.Random) -> list[Step]:
     """An undo, or a step of it; now and then it has looked and is held up, while a vacuum comes to its deletions."""
     back = chance.choice((1, 1, 1, 2, 3))
     if chance.random() < 0.8:
-        return [Step("undo", chance.randrange(2), back)]
-    step = Step("undo", number=1)
-    return [step, step, Step("clock", number=chance.randrange(2 * GRACE_US)), *A_VACUUM, step]
+        return [Step("undo", chance.choice((Until.NEXT, Until.END)), back)]
+    looked, ended = Step("undo", Until.COMMIT, 1), Step("undo", Until.END, 1)
+    return [looked, Step("clock", number=chance.randrange(2 * GRACE_US)), *A_VACUUM, ended]
 
 
 def _random_order(chance: random.Random, head: int, span: int) -> Order:

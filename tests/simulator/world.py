@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from tests.simulator.faults import Fault
 from tidewheel.indexing.definition import Definition
-from tidewheel.indexing.ledger import Ledger, fold, fold_all
+from tidewheel.indexing.ledger import Ledger, fold
 from tidewheel.indexing.oracle import Oracle, Record
 from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.indexing.state import FileFact, TableState
 
-FOLD_EVERY_COMMITS = 3
 BATCH_SIZES = (0, 1, 3, 6, 9)
 KEYS = 5
-
-
-class Missing(Exception):
-    """The store does not have what somebody asked for."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,22 @@ class Entry:
     receipt: Receipt
     removed: tuple[str, ...]
     changed_us: int
+    serial: int = field(default_factory=count().__next__)  # of all entries of all worlds
+
+    @property
+    def removals(self) -> bytes:
+        """The lines of the log's file that say what was taken out."""
+        lines = (json.dumps({"remove": {"path": path}}, separators=(",", ":")) for path in self.removed)
+        return "\n".join(lines).encode()
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One ledger file."""
+
+    ledger: Ledger
+    receipts: list[tuple[int, Receipt]]
+    serial: int = field(default_factory=count(-1, -1).__next__)
 
 
 @dataclass(frozen=True)
@@ -52,7 +66,7 @@ class Note:
 
     started_version: int
     rows_read: dict[int, int]
-    written_us: int = 0
+    stored_us: int = 0  # when its quarantined records came
 
 
 @dataclass(frozen=True)
@@ -68,7 +82,7 @@ class World:
     """One archive. `states` and `committed` remember what was true at each version; `entries` is what the log has.
 
     `vacuumed_us` are the vacuums so far, each with the version it saw and its clock; `listed` is what the last one saw.
-    `floor` and `undos` are the marks that vacuum and undo leave for each other.
+    `marks` are the empty files that vacuum and undo leave for each other.
     """
 
     seed: int
@@ -79,10 +93,10 @@ class World:
     files: dict[str, ModelFile] = field(default_factory=dict)
     entries: dict[int, Entry] = field(default_factory=dict)
     checkpoints: dict[int, int] = field(default_factory=dict)
-    folds: dict[int, tuple[Ledger, list[tuple[int, Receipt]]]] = field(default_factory=dict)
+    folds: dict[int, Fold] = field(default_factory=dict)
     quarantine: list[Quarantined] = field(default_factory=list)
-    floor: int = 0
-    undos: set[str] = field(default_factory=set)
+    marks: dict[str, int] = field(default_factory=dict)
+    names: int = 0
     version: int = -1
     states: dict[int, TableState] = field(default_factory=dict)
     truths: dict[int, Truth] = field(default_factory=dict)
@@ -98,7 +112,7 @@ class World:
 
     def __post_init__(self) -> None:
         receipt = Receipt(Operation.INIT, "init", 0, None, self.definition.current.number, self.now_us)
-        self.append(receipt, {}, (), self.definition)
+        self.append(receipt, [], (), self.definition)
         self.settle(self.version, Note(-1, {}))
 
     def pass_time(self, by_us: int) -> None:
@@ -125,8 +139,12 @@ class World:
             )
         return self._batches[at]
 
+    def next_name(self) -> str:
+        self.names += 1
+        return f"run-20260101T000000-{self.names:012x}"
+
     def append(
-        self, receipt: Receipt, added: dict[str, ModelFile], removed: tuple[str, ...], definition: Definition
+        self, receipt: Receipt, added: Sequence[FileFact], removed: tuple[str, ...], definition: Definition
     ) -> int:
         """One more log entry; who loses the race has been told before."""
         before = self.states.get(self.version)
@@ -134,10 +152,8 @@ class World:
         self.entries[self.version] = Entry(receipt, removed, self.now_us)
         gone = set(removed)
         facts = [fact for fact in before.files if fact.path not in gone] if before else []
-        facts += [file.fact for file in added.values()]
+        facts += added
         ledger = fold(before.ledger if before else Ledger(), self.version, receipt, definition.span)
-        if self.fault is Fault.LEDGER_FORGETS_A_CELL and receipt.slots and ledger.records:
-            ledger.records.pop(next(iter(ledger.records)))  # type: ignore[attr-defined]
         self.states[self.version] = TableState(
             self.version, receipt.head, receipt.watermark, definition, tuple(facts), ledger
         )
@@ -151,31 +167,6 @@ class World:
         oracle = self.oracle
         self.notes[version] = note
         self.truths[version] = Truth(dict(oracle.batches), oracle.watermark, frozenset(oracle.content()))
-
-    def receipts_after(self, version: int, through: int) -> list[tuple[int, Receipt]]:
-        try:
-            return [(at, self.entries[at].receipt) for at in range(version + 1, through + 1)]
-        except KeyError as error:
-            raise Missing(f"log entry {error}") from error
-
-    def ledger_of(self, version: int) -> Ledger:
-        """The ledger as a reader of the store gets it."""
-        folded = max((at for at in self.folds if at <= version), default=-1)
-        ledger = self.folds[folded][0] if folded >= 0 else Ledger()
-        return fold_all(ledger, self.receipts_after(folded, version), self.definition.span)
-
-    def all_receipts(self) -> list[tuple[int, Receipt]]:
-        receipts: list[tuple[int, Receipt]] = []
-        through = -1
-        for at in sorted(self.folds):
-            receipts += [one for one in self.folds[at][1] if one[0] > through]
-            through = at
-        return receipts + self.receipts_after(through, self.version)
-
-    def fold_receipts(self, every: int) -> None:
-        folded = max(self.folds, default=-1)
-        if self.version - folded >= every:
-            self.folds[self.version] = (self.ledger_of(self.version), self.receipts_after(folded, self.version))
 
     def has_log_of(self, version: int) -> bool:
         """Whether the log still tells the version: a checkpoint and every entry since."""

@@ -15,13 +15,14 @@ from typing import Any
 
 from deltalake import Field
 
-from tidewheel.commits.commit import NewFile, commit, create_table
+from tidewheel.commits.commit import commit, create_table
 from tidewheel.indexing.definition import Clock, Definition, Retention
 from tidewheel.indexing.errors import Conflict
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.state import FileFact
+from tidewheel.storage.entry import NewFile
 from tidewheel.storage.ledger_store import all_receipts, fold_into_ledger
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot

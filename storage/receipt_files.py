@@ -1,0 +1,138 @@
+"""Where receipts lie on disk: each in its entry of the log, and after it was folded in a file of the ledger.
+
+`_tidewheel/ledger/<version>.json.gz` holds the ledger through that version and the receipts since the file
+before it. Its content follows from the log alone, so it does not matter who writes it, or how often.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
+
+from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.ledger import Ledger
+from tidewheel.indexing.printable import one_line
+from tidewheel.indexing.receipts import Receipt
+from tidewheel.storage.location import Location
+from tidewheel.storage.machine import machine_fault
+from tidewheel.storage.remembered import told_of
+from tidewheel.storage.snapshot import DEFINITION_KEY, HEAD_ID
+
+FOLDER = "_tidewheel/ledger"
+# Head and watermark ride in every commit, and the digest of the files in all but old archives' first ones.
+TRANSACTIONS = (2, 3)
+ENTRY_REMEDY = "restore the file from a copy; if it is the newest entry, delete it and run that operation again"
+Numbered = list[tuple[int, Receipt]]
+# Files that never change, each by what tells it apart from another one in its place; None of one that is not there.
+MadeOf = tuple[Hashable, ...]
+
+
+class ReceiptStore(Protocol):
+    """Receipts by version: those that the log has, and those that were folded."""
+
+    def entry(self, version: int) -> Receipt | None:
+        """The receipt in one entry of the log; none if something other than tidewheel committed it."""
+
+    def folded_versions(self) -> list[int]:
+        """The versions through which ledger files reach, oldest first. Cost: one listing."""
+
+    def ledger(self, version: int) -> Ledger:
+        """The ledger in the file of that version."""
+
+    def folded(self, version: int) -> Numbered:
+        """The receipts in the file of that version."""
+
+    def made_of(self, version: int) -> MadeOf:
+        """What the ledger through a version is made of: the newest ledger file, if there is one, and entries since."""
+
+    def write(self, ledger: Ledger, receipts: Numbered) -> None:
+        """A file of the ledger's version."""
+
+
+class ReceiptFiles:
+    """`ReceiptStore` in an archive's folder."""
+
+    def __init__(self, location: Location) -> None:
+        self.location = location
+
+    def entry(self, version: int) -> Receipt | None:
+        values = self._log_entry(version).get(DEFINITION_KEY)
+        return None if values is None else Receipt.from_json(values)
+
+    def folded_versions(self) -> list[int]:
+        stems = [info.base_name.removesuffix(".json.gz") for info in self.location.files_below(FOLDER)]
+        return sorted(int(stem) for stem in stems if stem.isdigit())
+
+    def ledger(self, version: int) -> Ledger:
+        return Ledger.from_json(self._read(version)["ledger"])
+
+    def folded(self, version: int) -> Numbered:
+        return [(at, Receipt.from_json(one)) for at, one in self._read(version)["receipts"]]
+
+    def made_of(self, version: int) -> MadeOf:
+        folds = [at for at in self.folded_versions() if at <= version][-1:]
+        since = folds[0] if folds else -1
+        entries = [self._entry_path(at) for at in range(since + 1, version + 1)]
+        return tuple(told_of(self.location, [*map(self._path, folds), *entries]))
+
+    def write(self, ledger: Ledger, receipts: Numbered) -> None:
+        content = {
+            "ledger": ledger.to_json(),
+            "receipts": [[version, one.to_json()] for version, one in receipts],
+        }
+        # mtime=0: the same log gives the same bytes, whoever writes them.
+        packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), compresslevel=6, mtime=0)
+        self.location.write_bytes(self._path(ledger.version), packed)
+
+    def _path(self, version: int) -> str:
+        return self.location.child(f"{FOLDER}/{version:020d}.json.gz")
+
+    def _entry_path(self, version: int) -> str:
+        return self.location.child(f"_delta_log/{version:020d}.json")
+
+    def _read(self, version: int) -> dict[str, Any]:
+        path = self._path(version)
+        try:
+            content: dict[str, Any] = json.loads(gzip.decompress(self.location.read_bytes(path)))
+        except (OSError, ValueError, EOFError, zlib.error) as error:
+            raise machine_fault(str(error), f"while reading {path}") or Damaged(
+                f"the ledger file {path} cannot be read: {one_line(str(error))}",
+                "if the log still reaches back to the file before it, delete this one: it is folded again",
+            ) from error
+        return content
+
+    def _log_entry(self, version: int) -> dict[str, Any]:
+        """The commit information of one log entry."""
+        path = self._entry_path(version)
+        try:
+            lines = self.location.read_bytes(path).splitlines()
+            actions = [json.loads(line) for line in lines if line.startswith(b'{"commitInfo"')]
+            _refuse_cut(actions[0]["commitInfo"] if actions else {}, lines)
+        except (OSError, ValueError) as error:
+            raise machine_fault(str(error), f"while reading {path}") or Damaged(
+                f"the log entry {path} cannot be read ({one_line(str(error))}); its receipt is not in the ledger yet",
+                ENTRY_REMEDY,
+            ) from error
+        return actions[0]["commitInfo"] if actions else {}
+
+
+def _refuse_cut(entry: dict[str, Any], lines: Sequence[bytes]) -> None:
+    """An entry cut at the end of a line is still a log entry, of a smaller commit than its receipt tells of."""
+    if not lines:
+        raise ValueError("it is empty")
+    json.loads(lines[-1])
+    values = entry.get(DEFINITION_KEY)
+    if values is None:
+        return
+    transactions = [line for line in lines if line.startswith(b'{"txn"')]
+    # The head is an entry's last line.
+    if len(transactions) not in TRANSACTIONS or HEAD_ID.encode() not in lines[-1]:
+        raise ValueError("its end is missing")
+    expected = {"add": values["files_added"], "remove": values["files_removed"]}
+    for action, count in expected.items():
+        there = sum(line.startswith(f'{{"{action}"'.encode()) for line in lines)
+        if there != count:
+            raise ValueError(f"it has {there} actions {action}, by its receipt {count}")

@@ -1,0 +1,206 @@
+"""Who does something in a simulated archive: what `commits/` does, stopped wherever others may come between.
+
+An actor runs in a greenlet. The ports pause it before whatever others could see; the history decides who goes on, who
+is held up, and who dies there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+
+from greenlet import getcurrent, greenlet
+
+from tests.simulator.faults import Fault
+from tests.simulator.hand import MemoryHand
+from tests.simulator.memory import MemoryLocation, MemoryTable
+from tests.simulator.quarantine import IN_MEMORY
+from tests.simulator.world import Note, World
+from tests.support.model_table import random_generation
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome, attempt
+from tidewheel.commits.expire import expire
+from tidewheel.commits.forget import forget
+from tidewheel.commits.migrate import migrate
+from tidewheel.commits.operation import Try
+from tidewheel.commits.undo import undo
+from tidewheel.commits.update import Update
+from tidewheel.commits.vacuum import vacuum
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.guards import Confirmations
+from tidewheel.indexing.oracle import Record
+from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.receipts import Operation, Receipt
+from tidewheel.storage.snapshot import Snapshot
+
+SHRINK_MAX = 0.5
+
+
+class Died(BaseException):
+    """The process is gone: nothing that it would still do happens."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What somebody wants done. `number`: the slot to expire through, the key to forget, the layout's seed, or how
+    many versions to go back."""
+
+    kind: str
+    slots: tuple[int, ...] = ()
+    number: int = 0
+    confirmed: bool = True
+
+
+class Actor:
+    """One order on its way. `step` lets it go on to its next pause; `at` says what it is about to do there."""
+
+    def __init__(self, world: World, order: Order) -> None:
+        self.world, self.order = world, order
+        self.at, self.answer_lost, self.has_deleted = "start", False, False
+        self.outcome: Outcome | None = None
+        self.error: TidewheelError | None = None
+        self.is_dead = False
+        self.conflicts = 0
+        self.read: Mapping[int, tuple[Record, ...]] = {}
+        self.aside: list[Record] = []
+        self.written: set[str] = set()
+        self.stored_us = 0
+        self.started_us = world.now_us
+        self.started_version: int | None = None
+        self.opened_version = self.target = world.version - order.number
+        self.job = ArchiveJob(
+            MemoryLocation(world, self),
+            clock=self._clock,
+            given_hand=MemoryHand(self),
+            given_table=MemoryTable(self),
+            given_quarantine=IN_MEMORY,
+        )
+        self._run = greenlet(self._carry_out)
+
+    @property
+    def is_vacuum(self) -> bool:
+        return self.order.kind == "vacuum"
+
+    @property
+    def is_busy(self) -> bool:
+        return not self._run.dead
+
+    def step(self) -> None:
+        self._run.switch()
+
+    def pause(self, at: str) -> None:
+        """Others may come between; asked by the ports."""
+        if getcurrent() is not self._run:
+            return  # somebody who only looks
+        if not self.is_dead:
+            self.at = at
+            self._run.parent.switch()  # type: ignore[union-attr]
+        if self.is_dead:
+            raise Died
+
+    def die(self) -> None:
+        """The process is gone, perhaps in the middle of writing."""
+        self.is_dead = True
+        if self._run:
+            self._run.switch()
+        else:
+            self._run.throw(Died)
+
+    def opened(self, snapshot: Snapshot) -> Snapshot:
+        self.opened_version = snapshot.version
+        if self.started_version is None:
+            self.started_version = snapshot.version
+        return snapshot
+
+    def begins_to_write(self, read: Mapping[int, tuple[Record, ...]]) -> None:
+        self.read, self.aside = read, []
+
+    def looks_at_all_files(self) -> None:
+        """A vacuum decides by this listing, and by the version that it saw before."""
+        self.world.listed = frozenset(self.world.files)
+        self.world.vacuumed_us.append((self.opened_version, self.started_us))
+
+    def is_too_long(self, record: Record) -> bool:
+        return record.expiration_slot > record.slot + self.world.state.definition.span
+
+    def tell_the_oracle(self, receipt: Receipt) -> None:
+        oracle, key = self.world.oracle, self.order.number
+        if receipt.operation is Operation.UPDATE:
+            oracle.update({s: [r for r in rows if not self.is_too_long(r)] for s, rows in self.read.items()})
+        elif receipt.operation is Operation.EXPIRE:
+            oracle.expire(self.order.number)
+        elif receipt.operation is Operation.FORGET:
+            oracle.forget(lambda record: record.key == key)
+        elif receipt.operation is Operation.UNDO:
+            truth = self.world.truths[self.target]
+            oracle.batches, oracle.watermark = dict(truth.batches), truth.watermark
+
+    def note(self) -> Note:
+        rows_read = {slot: len(records) for slot, records in self.read.items()}
+        started = self.world.version - 1 if self.started_version is None else self.started_version
+        return Note(started, rows_read, self.stored_us)
+
+    def _clock(self) -> int:
+        late = self.world.fault is Fault.COMMITS_VACUUMED_FILES and not self.is_vacuum
+        return self.started_us if late else self.world.now_us
+
+    def _carry_out(self) -> None:
+        try:
+            self.outcome = DEEDS[self.order.kind](self)
+        except TidewheelError as error:
+            self.error = error
+        except Died:
+            return
+        if self.outcome is not None and self.outcome.receipt is not None and self.outcome.version is not None:
+            self.world.reported.append((self.outcome.version, self.outcome.receipt.attempt))
+
+
+@dataclass(frozen=True)
+class StaleUpdate(Update):
+    """A planted bug: to this update every version is the one that it began on."""
+
+    def plan(self, one: Try) -> Plan:
+        return super().plan(replace(one, started_version=one.snapshot.version))
+
+
+def _update(actor: Actor) -> Outcome:
+    kind = StaleUpdate if actor.world.fault is Fault.STALE_BATCH_OVERWRITES else Update
+    bring = MemoryHand(actor).bring
+    return attempt(actor.job, kind(actor.order.slots, _confirmed(actor.order), SHRINK_MAX, bring))
+
+
+def _expire(actor: Actor) -> Outcome:
+    return expire(actor.job, actor.order.number, confirmed=_confirmed(actor.order))
+
+
+def _forget(actor: Actor) -> Outcome:
+    return forget(actor.job, keys=[(actor.order.number,)])
+
+
+def _migrate(actor: Actor) -> Outcome:
+    generation = random_generation(Random(actor.order.number), 0, actor.world.definition.span)
+    return migrate(actor.job, generation, relocate=actor.order.kind == "rebuild")
+
+
+def _undo(actor: Actor) -> Outcome:
+    return undo(actor.job, actor.target)
+
+
+def _vacuum(actor: Actor) -> None:
+    vacuum(actor.job)
+
+
+def _confirmed(order: Order) -> Confirmations:
+    return Confirmations(allow_future=True, allow_jump=order.confirmed, allow_shrink=order.confirmed)
+
+
+DEEDS: dict[str, Callable[[Actor], Outcome | None]] = {
+    "update": _update,
+    "expire": _expire,
+    "forget": _forget,
+    "run both": _migrate,
+    "rebuild": _migrate,
+    "undo": _undo,
+    "vacuum": _vacuum,
+}
