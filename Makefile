@@ -32,6 +32,10 @@ airflow: setup ## Airflow on this machine, with an archive fed every minute (POR
 test: check ## Lint, types, dead code and the default tests
 	$(BIN)/pytest -q
 
+.PHONY: test-fast
+test-fast: setup ## The tests that need no engine and start no program: the inner loop
+	$(BIN)/pytest -q --without-engines
+
 .PHONY: check
 check: setup ## Lint, types and dead code only
 	$(BIN)/ruff check

@@ -7,6 +7,7 @@ import platform
 import subprocess
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +32,19 @@ def pytest_report_header() -> list[str]:
         java = "none"
     packages = ", ".join(f"{name} {version(name)}" for name in SHOWN)
     return [f"Python {platform.python_version()}, Java: {java.partition(chr(10))[0]}", packages]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--without-engines", action="store_true", help="leave out the files that need an engine")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """None leaves it to pytest."""
+    if not config.getoption("--without-engines") or collection_path.suffix != ".py":
+        return None
+    from tests.support.engines import needs_no_engine
+
+    return None if needs_no_engine(collection_path) else True
 
 
 @pytest.fixture(scope="session")
