@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -95,3 +96,13 @@ def test_without_pyspark_what_needs_none_works_and_the_rest_says_what_is_missing
 )
 def test_other_programs_are_quoted_in_one_line(text: str, line: str) -> None:
     assert one_line(text) == line
+
+
+def test_a_reader_of_a_pipe_that_has_gone_is_no_fault() -> None:
+    """As of any program whose output goes through `head`."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "tidewheel.cli", "--help"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -50,6 +50,8 @@ class Program(click.Group):
             return output.fail(error)
         except (KeyboardInterrupt, click.Abort):
             return output.interrupted()
+        except SystemExit:  # click's own end of a broken pipe; all else it leaves to us
+            return _nobody_reads()
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 return _nobody_reads()
