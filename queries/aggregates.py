@@ -3,7 +3,8 @@
     aggregate("avg", Argument(Kind.FLOAT)).operations      # count and sum, shared with a plain sum
     aggregate("count_distinct", Argument(Kind.OTHER), 1000)
 
-A holistic aggregate (median, quantiles, mode) is refused: no accumulator of bounded size gives it.
+A holistic aggregate (median, quantiles, mode) is refused: no accumulator of bounded size gives it. Quantiles and counts
+of distinct values come also approximately, with a known error.
 """
 
 from __future__ import annotations
@@ -14,7 +15,19 @@ from enum import StrEnum
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.operation import Aggregate
-from tidewheel.queries.operations import chosen, counting, distinct, divisors, extremes, lists, logic, moments, products
+from tidewheel.queries.operations import (
+    approximate,
+    chosen,
+    counting,
+    distinct,
+    divisors,
+    extremes,
+    lists,
+    logic,
+    moments,
+    products,
+)
+from tidewheel.queries.operations.approximate import DistinctSketches
 from tidewheel.queries.operations.moments import FLOATS, Numbers, whole_numbers
 from tidewheel.queries.operations.spread import value_range
 
@@ -44,9 +57,13 @@ class Argument:
 
 @dataclass(frozen=True)
 class Maker:
-    make: Callable[..., Aggregate]  # of the argument, and of the limit if it takes one
+    """`make` takes the argument, and after it what the aggregate takes: a limit, a fraction, sketches."""
+
+    make: Callable[..., Aggregate]
     kinds: tuple[Kind, ...] = tuple(Kind)
     limited: bool = False
+    fractional: bool = False
+    sketched: bool = False
 
 
 def _plain(aggregate: Aggregate, kinds: tuple[Kind, ...] = tuple(Kind)) -> Maker:
@@ -68,6 +85,14 @@ def _limited(make: Callable[[int], Aggregate]) -> Maker:
         return make(limit)
 
     return Maker(of_limit, limited=True)
+
+
+def _quantile(_argument: Argument, fraction: float) -> Aggregate:
+    return approximate.approx_quantile(fraction)
+
+
+def _distinct(_argument: Argument, sketches: DistinctSketches | None) -> Aggregate:
+    return approximate.approx_count_distinct(sketches)
 
 
 def _product(argument: Argument) -> Aggregate:
@@ -106,12 +131,24 @@ MAKERS: Mapping[str, Maker] = {
     "concatenate": _limited(lists.concatenate),
     "count_distinct": _limited(distinct.count_distinct),
     "collect_distinct": _limited(distinct.collect_distinct),
+    "approx_count_distinct": Maker(_distinct, sketched=True),
+    "approx_quantile": Maker(_quantile, NUMBERS, fractional=True),
 }
 HOLISTIC = ("median", "mode", "quantile", "quantile_cont", "quantile_disc", "mad", "top_k")
+_APPROXIMATELY = {
+    "median": "approx_quantile(x, 0.5)",
+    **dict.fromkeys(("quantile", "quantile_cont", "quantile_disc"), "approx_quantile(x, 0.99)"),
+}
 
 
-def aggregate(name: str, argument: Argument = Argument(), limit: int | None = None) -> Aggregate:
-    """The aggregate of that name over such an argument.
+def aggregate(
+    name: str,
+    argument: Argument = Argument(),
+    limit: int | None = None,
+    fraction: float | None = None,
+    sketches: DistinctSketches | None = None,
+) -> Aggregate:
+    """The aggregate of that name over such an argument; `sketches` are those of a library, where one is installed.
 
     >>> aggregate("avg", Argument(Kind.WHOLE)).answer([4, 10])
     2.5
@@ -124,7 +161,17 @@ def aggregate(name: str, argument: Argument = Argument(), limit: int | None = No
         raise InvalidInput(f"{name} without a limit", f"say how many values are kept at most: {name}(x, 1000)")
     if not maker.limited and limit is not None:
         raise InvalidInput(f"{name} takes no limit", f"write {name}(x)")
-    return maker.make(argument, limit) if maker.limited else maker.make(argument)
+    _check_fraction(name, maker, fraction)
+    asked = ((maker.limited, limit), (maker.fractional, fraction), (maker.sketched, sketches))
+    return maker.make(argument, *(value for is_taken, value in asked if is_taken))
+
+
+def _check_fraction(name: str, maker: Maker, fraction: float | None) -> None:
+    if not maker.fractional and fraction is not None:
+        raise InvalidInput(f"{name} takes no fraction", f"write {name}(x)")
+    if maker.fractional and (fraction is None or not 0 <= fraction <= 1):
+        said = "without a fraction" if fraction is None else f"of the fraction {fraction}"
+        raise InvalidInput(f"{name} {said}", f"say which share of the records lies below, 0 to 1: {name}(x, 0.99)")
 
 
 def _maker(name: str) -> Maker:
@@ -132,7 +179,8 @@ def _maker(name: str) -> Maker:
         raise InvalidInput(
             f"operation '{name}' is holistic: it cannot be assembled from partial aggregates; "
             "register it as a scan query instead",
-            "ask the archive's rows with `tidewheel sql`",
+            "ask the archive's rows with `tidewheel sql`"
+            + (f", or approximately: {_APPROXIMATELY[name]}" if name in _APPROXIMATELY else ""),
         )
     if name not in MAKERS:
         raise InvalidInput(f"unknown aggregate '{name}'", f"known are {', '.join(MAKERS)}")

@@ -94,6 +94,22 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class Error:
+    """By which share answers are off at most, of what, and how often that holds."""
+
+    share: float
+    of: str
+    confidence: float = 1.0
+
+    def __str__(self) -> str:
+        how_often = ", always" if self.confidence == 1 else f" at {100 * self.confidence:.0f} %"
+        return f"±{100 * self.share:.1f} % of {self.of}{how_often}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"share": self.share, "of": self.of, "confidence": self.confidence}
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """What a query names. `inputs` says what each operation's `lift` takes, in order: value, by, at."""
 
@@ -101,6 +117,7 @@ class Aggregate:
     operations: tuple[Operation, ...]
     finish: Callable[..., Any]  # of one accumulator per operation
     inputs: tuple[str, ...] = ("value",)
+    error: Error | None = None  # of approximate ones
 
     def answer(self, accumulators: Iterable[Any]) -> Any:
         return self.finish(*accumulators)

@@ -15,6 +15,7 @@ import duckdb
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.aggregates import HOLISTIC, MAKERS
+from tidewheel.queries.operations.approximate import DistinctSketches
 from tidewheel.sql.connections import open_connection
 from tidewheel.sql.guard import syntax_nodes, syntax_tree
 from tidewheel.sql.quoting import quote_identifier
@@ -32,10 +33,11 @@ class Refused(Exception):
 
 @dataclass
 class SelectParser:
-    """Parses the SQL of queries over the same columns; `columns` by their DuckDB types."""
+    """Parses the SQL of queries over the same columns; `columns` by their DuckDB types, `sketches` of a library."""
 
     columns: Mapping[str, str]
     connection: duckdb.DuckDBPyConnection = field(default_factory=open_connection)
+    sketches: DistinctSketches | None = None
 
     def __post_init__(self) -> None:
         listed = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in self.columns.items())

@@ -16,9 +16,9 @@ _KINDS = (
 )
 # What an aggregate answers, where it is not the type of its argument.
 _ANSWERS: Mapping[str, str] = {
-    **dict.fromkeys(("count_rows", "count", "count_distinct"), "BIGINT"),
+    **dict.fromkeys(("count_rows", "count", "count_distinct", "approx_count_distinct"), "BIGINT"),
     **dict.fromkeys(("avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"), "DOUBLE"),
-    **dict.fromkeys(("geometric_mean",), "DOUBLE"),
+    **dict.fromkeys(("geometric_mean", "approx_quantile"), "DOUBLE"),
 }
 _LISTS = ("first_n", "last_n", "concatenate", "collect_distinct")
 _SUMS = ("sum", "sum_of_squares", "product")

@@ -27,6 +27,7 @@ SYNONYMS = {
     "count_star": "count_rows", "mean": "avg", "argmax": "arg_max", "max_by": "arg_max", "argmin": "arg_min",
     "min_by": "arg_min", "fsum": "sum", "kahan_sum": "sum", "sumkahan": "sum", "favg": "avg",
 }  # fmt: skip
+_NUMBER = re.compile(r"-?\d*\.?\d+")
 _WORDS = re.compile(r"\W+")
 
 
@@ -178,33 +179,43 @@ class _Reading:
         if any(self.parser.is_aggregate(one) for one in syntax_nodes(inside)):
             raise Refused(key, f"{name} of an aggregate", "aggregates do not nest")
         if node["distinct"]:
-            raise Refused(key, f"{name}(distinct ...)", "write count_distinct(x, 10000): a limit keeps it small")
+            raise Refused(
+                key,
+                f"{name}(distinct ...)",
+                "write count_distinct(x, 10000): a limit keeps it small; or approx_count_distinct(x)",
+            )
         if node["order_bys"]["orders"]:
             raise Refused(key, f"an order inside {name}", "first and last go by the query's time; else use arg_max")
-        arguments, limit = self._arguments(key, name, inside)
+        arguments, constants = self._arguments(key, name, inside)
         if node["filter"]:
             arguments = [f"CASE WHEN {self.parser.sql_of(node['filter'])} THEN {one} END" for one in arguments or ["1"]]
             name = "count" if name == "count_rows" else name
         kinds = self.parser.types_of(key, "records", arguments)
-        call = Call(name, tuple(arguments), tuple(kinds), limit)
+        call = Call(name, tuple(arguments), tuple(kinds), *constants)
         self._refuse_unknown(key, call)
         return call
 
-    def _arguments(self, key: str, name: str, inside: list[Node]) -> tuple[list[str], int | None]:
-        """An aggregate's arguments as SQL, and its limit where it takes one as last argument."""
-        limit = None
-        if name in MAKERS and MAKERS[name].limited and len(inside) > 1:
-            *inside, last = inside
-            said = self.parser.sql_of(last)
-            if not said.isdigit():
-                raise Refused(key, f"{name} with the limit {said}", f"give a whole number: {name}(x, 1000)")
-            limit = int(said)
-        return [self.parser.sql_of(one) for one in inside], limit
+    def _arguments(self, key: str, name: str, inside: list[Node]) -> tuple[list[str], tuple[int | None, float | None]]:
+        """An aggregate's arguments as SQL, and its limit or fraction where it takes one as last argument."""
+        said = [self.parser.sql_of(one) for one in inside]
+        maker = MAKERS.get(name)
+        if maker is None or len(said) < 2:
+            return said, (None, None)
+        *before, last = said
+        if maker.limited:
+            if not last.isdigit():
+                raise Refused(key, f"{name} with the limit {last}", f"give a whole number: {name}(x, 1000)")
+            return before, (int(last), None)
+        if maker.fractional:
+            if not _NUMBER.fullmatch(last):
+                raise Refused(key, f"{name} with the fraction {last}", f"give a number: {name}(x, 0.99)")
+            return before, (None, float(last))
+        return said, (None, None)
 
     def _refuse_unknown(self, key: str, call: Call) -> None:
         argument = argument_of(call.types[0]) if call.types else Argument()
         try:
-            known = aggregate(call.aggregate, argument, call.limit)
+            known = aggregate(call.aggregate, argument, call.limit, call.fraction, self.parser.sketches)
         except InvalidInput as error:
             raise Refused(key, error.message, error.remedy) from error
         taken = [one for one in known.inputs if one != "at"]

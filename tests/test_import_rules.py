@@ -51,7 +51,7 @@ RULES = {
     "local": Rule(
         _names(
             "tidewheel.local tidewheel.commits tidewheel.indexing tidewheel.queries tidewheel.queries.kernels"
-            " tidewheel.sql tidewheel.storage deltalake duckdb numpy pyarrow"
+            " tidewheel.sql tidewheel.storage datasketches deltalake duckdb numpy pyarrow"
         )
     ),
     "jobs": Rule(

@@ -14,8 +14,9 @@ from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derivation import derived_job, stored_trees
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.partials import aggregate_of
 from tidewheel.local.standing.stored_rows import loaded_partials
-from tidewheel.queries.standing.query import Counts, Query
+from tidewheel.queries.standing.query import Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import window_of
 from tidewheel.sql.quoting import quote_identifier
@@ -36,7 +37,19 @@ def ask(job: ArchiveJob, query: Query, at_us: int | None, last: int | None, wher
     elif last is not None:
         newest = sorted(pc.unique(ends).to_pylist())[-last:]
         kept = kept.filter(pc.is_in(ends, pa.array(newest, pa.int64())))
-    return _ordered(kept, query, where)
+    return with_errors(_ordered(kept, query, where), query)
+
+
+def with_errors(answers: pa.Table, query: Query) -> pa.Table:
+    """The answers, and beside each approximate one by which share of what it may be off, as text."""
+    for output in query.outputs:
+        calls = [call for number, call in enumerate(query.calls) if f'"{call_name(number)}"' in output.sql]
+        errors = sorted({str(error) for call in calls if (error := aggregate_of(call).error)})
+        if errors and f"{output.name}_error" not in answers.column_names:
+            place = answers.schema.get_field_index(output.name) + 1
+            told = pa.repeat(pa.scalar("; ".join(errors)), answers.num_rows)
+            answers = answers.add_column(place, f"{output.name}_error", told)
+    return answers
 
 
 def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:

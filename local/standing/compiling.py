@@ -9,6 +9,7 @@ from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml_page import Fault, faulty
 from tidewheel.local.standing.columns import answer_columns, partial_columns
+from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.technique_folds import named_technique
 from tidewheel.queries.standing.query import Query, QueryText
 from tidewheel.queries.standing.query_fields import REFERENCE
@@ -27,7 +28,7 @@ def compiled(texts: Sequence[QueryText], snapshot: Snapshot, inserted_at: str = 
     """The queries, typed; `inserted_at` is the column that places a record in time where the query names none."""
     columns = {column.name: str(duckdb_type(column.type)) for column in snapshot.columns}
     default = inserted_at if columns.get(inserted_at) in _MOMENTS else ""
-    parser = SelectParser(columns)
+    parser = SelectParser(columns, sketches=installed())
     faults: list[Fault] = []
     queries = []
     for text in texts:

@@ -11,10 +11,12 @@ from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.slots import TimeAxis, iso
 from tidewheel.local.standing.derivation import derived_job, is_there
 from tidewheel.local.standing.folding import way_of
-from tidewheel.local.standing.partials import inputs_of
+from tidewheel.local.standing.partials import aggregate_of, inputs_of
 from tidewheel.local.standing.refresh import Refresh
+from tidewheel.queries.operation import Error
 from tidewheel.queries.standing.bounds import guard_reports
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
+from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, slot_of_report
 from tidewheel.queries.standing.tree import Tree, assigned
@@ -55,6 +57,12 @@ class Explained:
     stale: tuple[StalePartials, ...]
     due: tuple[DueAnswers, ...]
 
+    @property
+    def errors(self) -> dict[str, Error]:
+        """By how much the query's approximate aggregates may be off."""
+        pairs = ((call_text(call), aggregate_of(call).error) for call in self.query.calls)
+        return {text: error for text, error in pairs if error}
+
     def to_json(self) -> dict[str, Any]:
         return {
             "query": self.query.to_json(),
@@ -62,6 +70,7 @@ class Explained:
             "folded_by": self.way,
             "serves": list(self.served),
             "accumulators": [str(given.operation.name) for given in inputs_of(self.tree)],
+            "errors": {text: one.to_json() for text, one in self.errors.items()},
             "fragments_per_period": len(self.tree.slices.edges),
             "partial_rows": self.partial_rows,
             "slots_covered": self.covered,

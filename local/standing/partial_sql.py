@@ -103,9 +103,10 @@ def lifted(given: Input, buckets: Sequence[int] = ()) -> tuple[str, ...] | None:
 
 
 def collected(given: Input) -> str:
-    """A group's inputs as a list, for operations that fold them themselves."""
+    """A group's inputs as a list, for operations that fold them themselves; each once where that is the same."""
     inputs = ", ".join(f"'i{number}': {one}" for number, one in enumerate(given.clean))
-    return f"list({{{inputs}}})"
+    each_once = given.operation.idempotent and given.operation.commutative
+    return f"list({'DISTINCT ' if each_once else ''}{{{inputs}}})"
 
 
 def combined(given: Input, columns: Sequence[str]) -> tuple[str, ...] | None:

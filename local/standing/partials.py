@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from tidewheel.indexing.slots import TimeAxis
+from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.partial_sql import Input, buckets_query, collected, lifted
 from tidewheel.queries.aggregates import aggregate
 from tidewheel.queries.operation import Aggregate, Operation
@@ -31,7 +32,8 @@ ROWS = "tw_rows"
 
 def aggregate_of(call: Call) -> Aggregate:
     """The catalogue's aggregate for a call."""
-    return aggregate(call.aggregate, argument_of(call.types[0] if call.types else ""), call.limit)
+    argument = argument_of(call.types[0] if call.types else "")
+    return aggregate(call.aggregate, argument, call.limit, call.fraction, installed())
 
 
 def call_inputs(call: Call) -> tuple[Input, ...]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tidewheel.queries.operation import Operation
 
-_PLAIN = {"BIGINT": pa.int64(), "INTEGER": pa.int32()}
+_PLAIN = {"BIGINT": pa.int64(), "INTEGER": pa.int32(), "BLOB": pa.binary()}
 
 
 def arrow_type(sql_type: str, inputs: Sequence[Any]) -> Any:

@@ -48,5 +48,5 @@ def call_text(call: Call) -> str:
     """
     if call.aggregate == "count_rows":
         return "count(*)"
-    limit = [] if call.limit is None else [str(call.limit)]
-    return f"{call.aggregate}({', '.join([*call.arguments, *limit])})"
+    constants = [str(one) for one in (call.limit, call.fraction) if one is not None]
+    return f"{call.aggregate}({', '.join([*call.arguments, *constants])})"

@@ -89,20 +89,26 @@ class QueryText:
 
 @dataclass(frozen=True)
 class Call:
-    """One aggregate over the record's columns: its name in the catalogue, arguments as SQL, their SQL types."""
+    """One aggregate over the record's columns: its name in the catalogue, arguments as SQL, their SQL types.
+
+    `limit` and `fraction` are constants that some take as last argument.
+    """
 
     aggregate: str
     arguments: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     limit: int | None = None
+    fraction: float | None = None
 
     def to_json(self) -> list[Any]:
-        return [self.aggregate, list(self.arguments), list(self.types), self.limit]
+        # Queries without a fraction keep their text, and so the part under which their answers are stored.
+        fractions = [] if self.fraction is None else [self.fraction]
+        return [self.aggregate, list(self.arguments), list(self.types), self.limit, *fractions]
 
     @staticmethod
     def from_json(values: list[Any]) -> Call:
-        name, arguments, types, limit = values
-        return Call(name, tuple(arguments), tuple(types), limit)
+        name, arguments, types, *constants = values
+        return Call(name, tuple(arguments), tuple(types), *constants)
 
 
 @dataclass(frozen=True)

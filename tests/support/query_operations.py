@@ -9,8 +9,19 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from tidewheel.local.standing.distinct_sketches import HllSketches
 from tidewheel.queries.operation import Column, Operation
-from tidewheel.queries.operations import chosen, counting, distinct, divisors, extremes, lists, logic, products
+from tidewheel.queries.operations import (
+    approximate,
+    chosen,
+    counting,
+    distinct,
+    divisors,
+    extremes,
+    lists,
+    logic,
+    products,
+)
 from tidewheel.queries.operations.exact_floats import FLOAT_SUM, FLOAT_SUM_OF_SQUARES
 from tidewheel.queries.operations.whole_sums import whole_sum, whole_sum_of_squares
 
@@ -148,3 +159,6 @@ CASES = (
     Case(distinct.distinct_values(10**6), text),
     Case(MATRIX_PRODUCT, entry),
 )
+
+# Their accumulators say what is to be merged, so that equal ones look different: test_query_sketches.py tries them.
+APPROXIMATE = (Case(approximate.distinct_sketch(HllSketches()), text), Case(approximate.SUMMARY, real))

@@ -100,6 +100,7 @@ def explained_view(told: Explained) -> RenderableType:
         f"  by {', '.join(one.name for one in tree.groups) or 'nothing'}; "
         f"{len(tree.slices.edges)} fragments in {duration_text(tree.slices.period)}; "
         f"accumulators of {', '.join(call_text(call) for call in tree.calls)}",
+        *(f"  {text} is approximate: {error}" for text, error in told.errors.items()),
         f"  {count(told.partial_rows)} partial rows, kept {duration_text(tree.horizon_us)} back",
         f"  folded by {told.way}",
         f"  slots: {covered or 'none'}",
