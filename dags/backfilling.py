@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG, Param, TriggerRule
 
 from tidewheel.dags.forms import CONFIRMATIONS, confirmation_params, flag, moment_param
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say
 from tidewheel.dags.quick_start import use_quick_compiler
 from tidewheel.dags.receipts import write_metrics
+from tidewheel.dags.refreshing import refresh_behind
 from tidewheel.dags.timetable import ALWAYS
 from tidewheel.indexing.definition import ArchiveFile
 
@@ -42,7 +43,9 @@ def backfill_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG:
         default_args=RETRIES,
         **common,
     ) as dag:
-        Backfill(task_id="backfill", archive_file=path)
+        # What a stopped backfill committed is answered for as well.
+        backfill = Backfill(task_id="backfill", archive_file=path)
+        refresh_behind([backfill], path, file, TriggerRule.ALL_DONE)
     return dag
 
 

@@ -4,6 +4,7 @@
     vacuum   deletes the files that are past their grace
     audit    compares the ledger with the files; what it finds fails the task
     watch    fails when expiry is overdue or slots are missing; it runs whatever became of the others
+    refresh  lets the answers of standing queries follow; vacuum and audit look after these as well
 
 Only `expire` may need Spark, and only if it has to rewrite something. A run started by hand may do something else
 instead: `migrate` to the layout that the archive file has now, or `forget` records.
@@ -22,6 +23,7 @@ from tidewheel.dags.operations import FORGET, MAINTAIN, MIGRATE, ChooseOperation
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say, skip_without_table
 from tidewheel.dags.priority import BY_HAND
 from tidewheel.dags.receipts import small_receipt, write_metrics
+from tidewheel.dags.refreshing import refresh_behind
 from tidewheel.dags.watching import overdue_expiry, worries
 from tidewheel.indexing.definition import ArchiveFile
 from tidewheel.indexing.errors import Damaged, InvalidInput
@@ -57,10 +59,10 @@ def maintenance_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG
         watch = Watch(task_id="watch", archive_file=path, retries=0, trigger_rule=TriggerRule.ALL_DONE)
         # Airflow judges a run by the tasks that end it: a failed audit before a good watch would be a good run.
         operation >> expire >> vacuum >> [audit, watch]
-        operation >> [
-            Migrate(task_id=MIGRATE, archive_file=path, **pool),
-            Forget(task_id=FORGET, archive_file=path, **pool),
-        ]
+        forget = Forget(task_id=FORGET, archive_file=path, **pool)
+        operation >> [Migrate(task_id=MIGRATE, archive_file=path, **pool), forget]
+        # Of the two, the one that the run is not for is skipped.
+        refresh_behind([expire, forget], path, file, TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS)
     return dag
 
 
@@ -98,15 +100,26 @@ class Vacuum(Caretaker):
     """Delete what no version within grace needs."""
 
     def care(self, archive: Archive) -> dict[str, Any]:
+        from tidewheel.derived import derived_archives
+
         report: dict[str, Any] = archive.vacuum().to_json()
-        self.log.info("%s", report)
-        return report
+        derived = {one.snapshot().definition.name: one.vacuum().to_json() for one in derived_archives(archive)}
+        document = {**report, "derived": derived} if derived else report
+        self.log.info("%s", document)
+        return document
 
 
 class Audit(Caretaker):
     """Look for anything in the files that the ledger does not say."""
 
     def care(self, archive: Archive) -> dict[str, Any]:
+        from tidewheel.derived import derived_archives
+
+        for one in derived_archives(archive):
+            self._audited(one)
+        return self._audited(archive)
+
+    def _audited(self, archive: Archive) -> dict[str, Any]:
         report = archive.audit()
         if not report.clean:
             listed = "; ".join(str(one) for one in report.findings[:10])

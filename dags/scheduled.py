@@ -1,4 +1,4 @@
-"""`<archive>`: the DAG that keeps an archive on its schedule. Two tasks: `source` waits, `update` applies.
+"""`<archive>`: the DAG that keeps an archive on its schedule. `source` waits, `update` applies; `refresh` answers.
 
 A run's interval may span several slots: they become one commit. Runs are serialised by the archive's pool (give it
 one slot); without a pool one run is active at a time. Either only saves work: the commit decides who was first. In the
@@ -17,6 +17,7 @@ from tidewheel.dags.description import description
 from tidewheel.dags.forms import confirmation_params
 from tidewheel.dags.operators import RETRIES
 from tidewheel.dags.priority import RULE
+from tidewheel.dags.refreshing import refresh_behind
 from tidewheel.dags.source_check import SourceThere
 from tidewheel.dags.timetable import ALWAYS, ArchiveTimetable
 from tidewheel.dags.updating import UpdateArchive
@@ -54,6 +55,7 @@ def scheduled_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG:
             **({"pool": schedule.pool} if schedule.pool else {}),
         )
         source >> update
+        refresh_behind([update], path, file)
     return dag
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tidewheel.indexing.definition import DERIVED_KINDS
 from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.resolve import Target
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
@@ -45,6 +47,15 @@ def derived_name(archive: Archive) -> str:
         # Whatever is wanted of it says so.
         return ""
     return definition.name if definition.derived else ""
+
+
+def derived_archives(archive: Archive) -> list[Archive]:
+    """Partials and answers of an archive, if there are any."""
+    from tidewheel.archive import Archive as Opened
+
+    targets = [Target(f"{archive.path.rstrip('/')}.{kind}") for kind in DERIVED_KINDS]
+    opened = [Opened(target, clock=archive.now_us) for target in targets]
+    return [one for one in opened if one.location.files_below("_delta_log")]
 
 
 def row_check(archive: Archive) -> RowCheck | None:

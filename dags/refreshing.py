@@ -1,0 +1,97 @@
+"""The task behind an update that brings the answers of an archive's standing queries up to date.
+
+It is a task of its own: what an update committed stays and shows as done, whatever becomes of the refresh, and a
+refresh that fails is retried without the update. There is none where no query file asks the archive.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, TriggerRule
+from airflow.sdk.exceptions import AirflowSkipException
+
+from tidewheel.dags.operators import ArchiveOperator, say, skip_without_table
+from tidewheel.indexing.definition import ArchiveFile
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+    from airflow.sdk.bases.operator import BaseOperator
+
+    from tidewheel.archive import Archive
+
+
+def refresh_behind(
+    tasks: Sequence[BaseOperator], path: str, file: ArchiveFile, rule: TriggerRule = TriggerRule.ALL_SUCCESS
+) -> None:
+    """Refresh after these tasks, if there are queries."""
+    if not is_asked(Path(path), file.name):
+        return
+    refresh = RefreshQueries(
+        task_id="refresh",
+        archive_file=path,
+        trigger_rule=rule,
+        outlets=[answers_asset(file)],
+        # Two at once do no harm, the commit decides, but one of them works for nothing.
+        max_active_tis_per_dag=1,
+    )
+    for task in tasks:
+        task >> refresh
+
+
+def is_asked(path: Path, name: str) -> bool:
+    """Whether a query file beside the archive file asks it; one that cannot be read may, and the task tells why."""
+    return any(_may_ask(file, name) for file in sorted((path.parent / "queries").glob("*.toml")))
+
+
+def _may_ask(file: Path, name: str) -> bool:
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8")).get("query")
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError):
+        return True
+    queries = found if isinstance(found, list) else [found]
+    return any(isinstance(one, dict) and one.get("of") == name for one in queries)
+
+
+def answers_asset(file: ArchiveFile) -> Asset:
+    """What DAGs are triggered by that read answers."""
+    from tidewheel.dags.scheduled import asset_of
+
+    source = asset_of(file)
+    return Asset(name=f"{source.name}.answers", uri=f"{source.uri}.answers", group="tidewheel")
+
+
+class RefreshQueries(ArchiveOperator):
+    """Give the answers that are missing, and correct those that are stale; skipped where there are none."""
+
+    ui_color = "#e3f0dc"
+
+    def work(self, archive: Archive, context: Context) -> dict[str, Any]:
+        from tidewheel.views.queries import refreshed_view
+
+        skip_without_table(archive)
+        done = archive.queries.refresh()
+        say(self.log, refreshed_view(done, archive.axis, dry_run=False))
+        document = small_document(done.to_json())
+        if not document["answers_given"]:
+            raise AirflowSkipException("no answer is new, so the asset is not announced")
+        for outlet in self.outlets:
+            if isinstance(outlet, Asset):
+                context["outlet_events"][outlet].extra = document
+        return document
+
+
+def small_document(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a refresh did, without its slots: the same size for one and for thousands."""
+    due = told["due"]
+    return {
+        "queries": sorted({one["part"].split("@")[0] for one in due}),
+        "answers_given": sum(max(one["reports"], 1) for one in due),
+        "answers_corrected": sum(max(one["reports"], 1) for one in due if one["revision"]),
+        "partials_made": len(told["stale"]),
+        "partials_version": told["partials_version"],
+        "answers_version": told["answers_version"],
+    }
