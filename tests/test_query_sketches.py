@@ -5,23 +5,31 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from datasketches import kll_doubles_sketch
 
+from tests.support.local_archive import LocalArchive
 from tests.support.query_operations import APPROXIMATE, Case
 from tests.test_standing_partials import AXIS, COLUMNS, MINUTE_US, loaded, some_rows
+from tests.test_standing_refresh import COLUMNS as EVENTS
+from tests.test_standing_refresh import event
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.asking import with_errors
+from tidewheel.local.standing.asking import ask, with_errors
+from tidewheel.local.standing.auditing import derived_findings
+from tidewheel.local.standing.derivation import derived_job
 from tidewheel.local.standing.distinct_sketches import HllSketches, installed
 from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder
+from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.stored_rows import digests
 from tidewheel.queries.aggregates import HOLISTIC, Argument, Kind, aggregate
 from tidewheel.queries.choice import choose
@@ -213,10 +221,10 @@ def test_holistic_aggregates_name_the_approximate_one(name: str) -> None:
 # In standing queries.
 
 
-def query_of(select: str, rest: str = "") -> Query:
+def query_of(select: str, rest: str = "", columns: Mapping[str, str] = COLUMNS) -> Query:
     body = f'[query]\nname = "q"\nof = "m"\ntime = "t"\nselect = "{select}"\nwindow = "180s"\nslide = "60s"\n{rest}'
     (text,) = parse_query_file(body, "q.toml")
-    query, faults = read_query(SelectParser(COLUMNS, sketches=installed()), text)
+    query, faults = read_query(SelectParser(columns, sketches=installed()), text)
     assert query is not None, faults
     return query
 
@@ -299,3 +307,19 @@ def test_a_query_without_the_library_is_refused_at_its_place() -> None:
     query, (fault,) = read_query(SelectParser(COLUMNS), parse_query_file(text, "q.toml")[0])
     assert query is None
     assert (fault.line, "tidewheel[sketches]" in fault.remedy) == (4, True)
+
+
+def test_an_audit_derives_the_same_again(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    archive.update({slot: [event(slot, value) for value in range(3000)] for slot in (100, 101, 102)})
+    select, rest = "approx_count_distinct(v) as many, approx_quantile(v, 0.9) as slow", 'revise = "5m"\nkeep = "1h"'
+    query = query_of(select, rest, EVENTS)
+    assert refresh(archive.job, [query]).answers is not None
+    for kind in ("partials", "answers"):
+        job = derived_job(archive.job, kind)
+        assert derived_findings(job, job.snapshot(), list(job.snapshot().files)) == []
+    assert refresh(archive.job, [query]).due == ()
+    (row,) = ask(archive.job, query, None, 1, None).to_pylist()
+    assert row["many"] == pytest.approx(3000, rel=0.03)
+    assert row["slow"] == pytest.approx(2699, abs=6)
+    assert row["many_error"] == "±1.6 % of the count at 95 %"

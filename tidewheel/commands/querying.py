@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import RenderableType
 
 from tidewheel.commands.common import ARCHIVE, COUNT_MAX, DRY_RUN, MOMENT, command, opened
 from tidewheel.indexing.errors import TidewheelError
@@ -185,20 +186,27 @@ def _edited(archive: Archive, before: list[QueryText]) -> bool:
     help="The last so many reports.",
 )  # fmt: skip
 @click.option("--where", help="Which groups: a condition over the answer's columns.")
-def ask(output: Output, archive: str, name: str, **how: Any) -> None:
+@click.option("--plot", is_flag=True, help="Draw the numbers over time instead of a table.")
+def ask(output: Output, archive: str, name: str, plot: bool, **how: Any) -> None:
     """Give the answers of a standing query as they are kept.
 
     \b
     Examples:
       tidewheel ask netflow flows_by_protocol
       tidewheel ask netflow flows_by_protocol --last 3 --where "protocol = 'tcp'"
+      tidewheel ask netflow flows_by_protocol --last 48 --plot
     """
     with opened(output, archive, "reading the answers") as opened_archive:
         answers = opened_archive.queries.ask(name, **how)
+        query = opened_archive.queries.query(name) if plot else None
 
+    from tidewheel.answer_plot import answer_plot
     from tidewheel.views.queries import answers_document, answers_view
 
-    output.show(answers_document(name, answers), lambda: answers_view(answers))
+    def view() -> RenderableType:
+        return answer_plot(query, answers) if query else answers_view(answers)
+
+    output.show(answers_document(name, answers), view)
 
 
 @command
