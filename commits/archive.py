@@ -44,12 +44,11 @@ class ArchiveJob:
     clock: Callable[[], int] = now_us
     progress: Callable[[str], None] = field(default=_silent)
     given_hand: Hand | None = None
-    given_quarantine: SideTable | None = None  # by default the one beside the table
+    given_side_tables: tuple[SideTable, ...] = ()  # by default those beside the table
     given_table: Table | None = None  # by default the Delta table at the location
     # Told of each plan that is about to be carried out; of another one, if somebody else was first.
     planned: Callable[[TableState, Plan], None] = field(default=_unwatched)
     newest: Newest | None = None  # of one who asks for the newest version again and again
-    side_tables: tuple[SideTable, ...] = ()  # beside the quarantine, which every archive has
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The archive's table, checked against its file."""

@@ -103,12 +103,15 @@ def _rows(job: ArchiveJob, written: Written, attempt: str) -> pa.Table:
 QUARANTINE = SideTable(
     name="quarantine",
     places=(QUARANTINED, UNPARSED),
-    fates=frozenset(),
+    slot="slot",
+    attempt="attempt",
     came="quarantined_at",
     record="record",
+    filled="",
     rows=_rows,
     counted=lambda slot: slot.quarantined,
-    kept_us=lambda retention: retention.quarantine_us,
+    certain_us=lambda definition: definition.retention.quarantine_us,
+    kept_us=lambda definition: definition.retention.quarantine_us,
 )
 
 

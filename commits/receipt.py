@@ -104,6 +104,7 @@ def _slot_receipt(slot: int, plan: Plan, work: Work) -> SlotReceipt:
                 if insertion == slot:
                     cells[expiration] = cells[expiration].plus(cell) if expiration in cells else cell
     fates = {code: work.written.fates.get((slot, code), 0) for code in (SHORT_LIVED, DEAD_ON_ARRIVAL, FORGOTTEN)}
+    unstored = fates[SHORT_LIVED] + fates[DEAD_ON_ARRIVAL]
     quarantined = sum(rows for (insertion, _), rows in work.written.rules.items() if insertion == slot)
     stored = sum(cell.rows for cell in cells.values())
     return SlotReceipt(
@@ -116,4 +117,5 @@ def _slot_receipt(slot: int, plan: Plan, work: Work) -> SlotReceipt:
         quarantined=quarantined,
         cells=cells,
         lineage=tuple(work.lineage.get(slot, ())),
+        beside=unstored if plan.keeps_unstored(slot) else 0,
     )

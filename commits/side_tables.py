@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from tidewheel.indexing.definition import Retention
+from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import Conflict, Damaged
 from tidewheel.indexing.receipts import SlotReceipt
 from tidewheel.indexing.side_tables import SideBatch
 from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tidewheel.commits.archive import ArchiveJob
@@ -31,18 +32,26 @@ TRIES_MAX = 10
 Made = TypeVar("Made")
 
 
+def _nothing_settled(snapshot: Snapshot) -> Callable[[int, str], bool]:
+    return lambda slot, attempt: False
+
+
 @dataclass(frozen=True)
 class SideTable:
-    """One kind of records beside an archive. Its rows have the columns `slot`, `attempt` and `came`."""
+    """One kind of records beside an archive."""
 
     name: str  # of its folder, and what people call it
     places: tuple[int, ...]  # the rows of the layout FATES in which an attempt writes what belongs here
-    fates: frozenset[int]  # the fates whose records are written with values for it, into the first place
-    came: str  # the column that says when a row came
+    slot: str  # the column that says in which slot a row came
+    attempt: str  # and by which attempt
+    came: str  # and when
     record: str  # the column that holds people's values as JSON; "" where they have columns of their own
+    filled: str  # the column that a forget leaves empty in a row, so that rows still add up; "" where rows go
     rows: Callable[[ArchiveJob, Written, str], pa.Table | pa.RecordBatchReader]  # what an attempt adds; may refuse
     counted: Callable[[SlotReceipt], int]  # how many of a slot's records lie here
-    kept_us: Callable[[Retention], int]
+    certain_us: Callable[[Definition], int]  # how long they lie here for certain
+    kept_us: Callable[[Definition], int]  # and at the longest
+    settled: Callable[[Snapshot], Callable[[int, str], bool]] = _nothing_settled  # what nobody waits for any more
 
     def location(self, archive: Location) -> Location:
         return archive.side_location(self.name)
@@ -77,7 +86,7 @@ class SideTable:
         """Take back what earlier tries of an attempt stored: its rows count by its name, once. Cost: the table."""
         table = self.open(job.location)
         if table is not None:
-            table.delete(f"attempt = '{attempt}'")
+            table.delete(f"{self.attempt} = '{attempt}'")
 
     def read(self, archive: Location, batches: Collection[tuple[int, str]] | None = None) -> pa.Table | None:
         """The rows that count: those of the batches given, or all. Cost: the files that may hold these slots."""
@@ -87,20 +96,24 @@ class SideTable:
         if batches is None:
             return pa.table(table.to_pyarrow_table())
         slots = pa.array(sorted({slot for slot, _ in batches}), pa.int64())
-        rows = pa.table(table.to_pyarrow_table(filters=pc.field("slot").isin(slots)))
-        keys = zip(rows.column("slot").to_pylist(), rows.column("attempt").to_pylist(), strict=True)
-        return rows.filter(pa.array([key in batches for key in keys], pa.bool_()))
+        rows = pa.table(table.to_pyarrow_table(filters=pc.field(self.slot).isin(slots)))
+        return rows.filter(pa.array([key in batches for key in self.keys(rows)], pa.bool_()))
+
+    def keys(self, rows: pa.Table) -> list[tuple[int, str]]:
+        """The slot and attempt of each row."""
+        columns = (rows.column(name).to_pylist() for name in (self.slot, self.attempt))
+        return list(zip(*columns, strict=True))
 
     def batches(self, table: DeltaTable) -> list[SideBatch]:
         """Every batch that has rows here, whether it counts or not. Cost: three columns."""
-        columns = pa.table(table.to_pyarrow_table(columns=["slot", "attempt", self.came]))
-        groups = columns.group_by(["slot", "attempt"]).aggregate([(self.came, "max"), ("slot", "count")])
+        columns = pa.table(table.to_pyarrow_table(columns=[self.slot, self.attempt, self.came]))
+        groups = columns.group_by([self.slot, self.attempt]).aggregate([(self.came, "max"), (self.slot, "count")])
         newest_us = pc.cast(groups.column(f"{self.came}_max"), pa.int64())
-        values = (groups.column("slot"), groups.column("attempt"), newest_us, groups.column("slot_count"))
+        values = (groups.column(self.slot), groups.column(self.attempt), newest_us, groups.column(f"{self.slot}_count"))
         return [SideBatch(*row) for row in zip(*(column.to_pylist() for column in values), strict=True)]
 
     def sweep(self, archive: Location, matching: Callable[[pa.Table], Iterable[int]], *, dry_run: bool) -> int:
-        """Remove the rows at the positions that `matching` gives; how many. Cost: the table, rewritten if there are."""
+        """Remove the records at the positions that `matching` gives; how many. Cost: the table, rewritten if any."""
         return _retried(lambda: self._sweep(archive, matching, dry_run))
 
     def _sweep(self, archive: Location, matching: Callable[[pa.Table], Iterable[int]], dry_run: bool) -> int:
@@ -108,11 +121,20 @@ class SideTable:
         rows = pa.table(table.to_pyarrow_table()) if table is not None else None
         if table is None or rows is None or not rows.num_rows:
             return 0
-        hits = set(matching(rows))
+        # What was forgotten before is no record any more.
+        filled = pc.indices_nonzero(pc.is_valid(rows.column(self.filled or self.slot)))
+        hits = {filled[at].as_py() for at in matching(rows.take(filled))}
         if hits and not dry_run:
-            kept = rows.filter(pa.array([at not in hits for at in range(rows.num_rows)], pa.bool_()))
-            write_deltalake(table, kept, mode="overwrite")
+            write_deltalake(table, self._without(rows, hits), mode="overwrite")
         return len(hits)
+
+    def _without(self, rows: pa.Table, hits: Collection[int]) -> pa.Table:
+        hit = pa.array([at in hits for at in range(rows.num_rows)], pa.bool_())
+        kept = rows.filter(pc.invert(hit))
+        if not self.filled:
+            return kept
+        emptied = rows.filter(hit).select([self.slot, self.attempt, self.came])
+        return pa.concat_tables([kept, emptied], promote_options="default")
 
     def _append(self, archive: Location, rows: pa.Table | pa.RecordBatchReader) -> None:
         # Merged: the table may be older than a column of its rows.

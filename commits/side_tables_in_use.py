@@ -1,15 +1,16 @@
-"""All side tables of an archive: the quarantine, which every one has, and those that its job brings along."""
+"""All side tables of an archive: records that broke a rule, and records that came and were dead by then."""
 
 from __future__ import annotations
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.commits.side_tables import SideTable
+from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import Written
 
 
 def side_tables(job: ArchiveJob) -> tuple[SideTable, ...]:
-    return (job.given_quarantine or QUARANTINE, *job.side_tables)
+    return job.given_side_tables or (QUARANTINE, UNSTORED_TABLE)
 
 
 def store_aside(job: ArchiveJob, written: Written, attempt: str) -> bool:
@@ -24,7 +25,7 @@ def discard_aside(job: ArchiveJob, attempt: str) -> None:
         side.discard(job, attempt)
 
 
-def anything_aside(job: ArchiveJob) -> bool:
-    """Whether a side table holds any row. Cost: what their logs tell."""
-    tables = (side.open(job.location) for side in side_tables(job))
-    return any(table is not None and table.to_pyarrow_dataset().count_rows() for table in tables)
+def filled_tables(job: ArchiveJob) -> list[SideTable]:
+    """The side tables that hold any row. Cost: what their logs tell."""
+    tables = ((side, side.open(job.location)) for side in side_tables(job))
+    return [side for side, table in tables if table is not None and table.to_pyarrow_dataset().count_rows()]

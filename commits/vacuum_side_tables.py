@@ -51,8 +51,9 @@ def sweep_side_tables(job: ArchiveJob, snapshot: Snapshot, oldest: int, now_us: 
         receipts = list(all_receipts(job.snapshot()))
     counting = batches_since(receipts, oldest)
     for side, table in found.items():
-        kept_since_us = now_us - side.kept_us(retention)
-        gone = unneeded_batches(batches[side], counting, grace_since_us=since_us, kept_since_us=kept_since_us)
+        kept_since_us, settled = now_us - side.kept_us(snapshot.definition), side.settled(snapshot)
+        wanted = {key for key in counting if not settled(*key)}
+        gone = unneeded_batches(batches[side], wanted, grace_since_us=since_us, kept_since_us=kept_since_us)
         _delete_rows(side, table, gone, report)
         _sweep_table(side, job.location, since_us, report)
 
@@ -60,7 +61,7 @@ def sweep_side_tables(job: ArchiveJob, snapshot: Snapshot, oldest: int, now_us: 
 def _delete_rows(side: SideTable, table: DeltaTable, gone: Sequence[SideBatch], report: VacuumReport) -> None:
     if not report.dry_run and gone:
         # Attempts are named by this program (`attempt_id.py`), without quotes.
-        conditions = (f"(slot = {one.slot} and attempt = '{one.attempt}')" for one in gone)
+        conditions = (f"({side.slot} = {one.slot} and {side.attempt} = '{one.attempt}')" for one in gone)
         try:
             table.delete(" or ".join(conditions))
         except DeltaError as error:

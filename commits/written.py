@@ -13,7 +13,7 @@ from pyarrow import fs
 from tidewheel.commits.statistics import file_statistics
 from tidewheel.indexing.definition import Definition
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.fates import COUNTED, FATES, QUARANTINED
+from tidewheel.indexing.fates import COUNTED, FATES, QUARANTINED, UNSTORED, unstored_fate
 from tidewheel.indexing.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.state import FileFact, SubIndex
 from tidewheel.storage.entry import NewFile
@@ -69,7 +69,8 @@ def read_back(location: Location, attempt: str, definition: Definition) -> Writt
             cells_here = counted(parquet.read(CELL_COLUMNS))
             if subindex[0] == FATES:
                 totals = rules if subindex[1] == QUARANTINED else fates
-                for at, cell in cells_here.items():
+                for (slot, number), cell in cells_here.items():
+                    at = (slot, unstored_fate(slot, number) if subindex[1] == UNSTORED else number)
                     totals[at] = totals.get(at, 0) + cell.rows
                 if subindex[1] != COUNTED:
                     aside[subindex[1]] = (*aside.get(subindex[1], ()), location.relative(info.path))

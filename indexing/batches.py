@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.receipts import Batch, Receipt
 
 
 def batches_at(receipts: Mapping[int, Receipt], version: int) -> dict[int, str]:
@@ -32,3 +32,13 @@ def batches_since(receipts: Iterable[tuple[int, Receipt]], version: int) -> froz
             if receipt.restoration is not None:
                 counted.update(batches_at(known, at).items())
     return frozenset(counted)
+
+
+def source_of(batch: Batch | None) -> str:
+    """How what is derived names the batch that it was made of: replaced or reached by a forget, it is another one."""
+    return "none" if batch is None else f"{batch.attempt} {batch.erasure}"
+
+
+def made_of(batch: Batch | None) -> str:
+    """The first line of the lineage of what was made of a batch."""
+    return f"source {source_of(batch)}"

@@ -41,6 +41,7 @@ class Deadline:
     log: tuple[Part, ...]
     quarantine: tuple[Part, ...]
     assumes: tuple[str, ...]
+    unstored: tuple[Part, ...] = ()
 
     @property
     def data_gone_us(self) -> int:
@@ -59,6 +60,11 @@ class Deadline:
         """How long after it was quarantined a record's bytes are gone, at the latest."""
         return sum(part.duration_us for part in self.quarantine)
 
+    @property
+    def unstored_us(self) -> int:
+        """How long after it came the bytes are gone of a record that was kept to be counted, at the latest."""
+        return sum(part.duration_us for part in self.unstored)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "from": iso(self.from_us),
@@ -66,15 +72,27 @@ class Deadline:
             "data_gone": iso(self.data_gone_us),
             "log_gone": iso(self.log_gone_us),
             "quarantine_us": self.quarantine_us,
+            "unstored_us": self.unstored_us,
             "data": [part.__dict__ for part in self.data],
             "log": [part.__dict__ for part in self.log],
             "quarantine": [part.__dict__ for part in self.quarantine],
+            "unstored": [part.__dict__ for part in self.unstored],
             "assumes": list(self.assumes),
         }
 
 
-def deadline_of(definition: Definition, generations: Iterable[Generation], now_us: int) -> Deadline:
-    """The deadline of what expires now; `generations` are those that hold files or take new ones."""
+def unstored_kept_us(definition: Definition) -> int:
+    """How long a record that was not stored is kept at the longest, where standing queries have not counted it yet."""
+    return definition.max_lifetime_us + definition.retention.grace_us
+
+
+def deadline_of(
+    definition: Definition, generations: Iterable[Generation], now_us: int, *, observed: bool = False
+) -> Deadline:
+    """The deadline of what expires now; `generations` are those that hold files or take new ones.
+
+    While an archive is `observed`, what comes and is not stored is kept for its standing queries, and has one as well.
+    """
     retention = definition.retention
     leaving = (*_expiry(definition, now_us), _strategy(definition, generations))
     grace = Part("grace", retention.grace_us, "readers of earlier versions")
@@ -85,12 +103,15 @@ def deadline_of(definition: Definition, generations: Iterable[Generation], now_u
     wait_us = max(retention.vacuum_period_us + retention.grace_us + retention.hold_us, retention.log_us)
     log = Part("log retention", wait_us, "values quoted in the log (least and greatest keys)")
     kept = Part("quarantine retention", retention.quarantine_us, "kept for somebody to look at")
+    waiting = Part("standing queries", unstored_kept_us(definition), "until they have counted it, and through grace")
+    deleted = (Part("vacuum", retention.vacuum_period_us, "deletes the record"), grace, vacuum)
     return Deadline(
         from_us=now_us,
         data=(*leaving, grace, *hold, vacuum),
         log=(*leaving, log, vacuum),
-        quarantine=(kept, Part("vacuum", retention.vacuum_period_us, "deletes the record"), grace, vacuum),
+        quarantine=(kept, *deleted),
         assumes=_assumptions(definition),
+        unstored=(waiting, *deleted) if observed else (),
     )
 
 

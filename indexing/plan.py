@@ -50,12 +50,17 @@ class Plan:
     dropped: tuple[FileChange, ...]
     rewritten: tuple[FileChange, ...]
     tombstones: tuple[Tombstone, ...] = ()
+    # While somebody derives from the archive: the first slot whose records are kept even where they are not stored.
+    unstored_from: int | None = None
 
     @property
     def work(self) -> tuple[Any, ...]:
         """What decides the files to be written: plans with equal work can share the files of one attempt."""
         paths = tuple(sorted(change.file.path for change in self.rewritten))
-        return (self.operation, self.slots, self.watermark, self.generation, paths, self.tombstones)
+        return (self.operation, self.slots, self.watermark, self.generation, paths, self.tombstones, self.unstored_from)
+
+    def keeps_unstored(self, slot: int) -> bool:
+        return self.unstored_from is not None and slot >= self.unstored_from
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -95,7 +100,16 @@ def plan_update(state: TableState, slots: Iterable[int], expire_through: int | N
         dropped=tuple(plan.dropped),
         rewritten=tuple(plan.rewritten),
         tombstones=tuple(t for t in state.ledger.tombstones if batch and t.slot_max >= batch[0]),
+        unstored_from=_unstored_from(state, watermark) if batch else None,
     )
+
+
+def _unstored_from(state: TableState, watermark: int | None) -> int | None:
+    """The first slot of which the batch map will tell, if anybody looks at it: beyond, nothing is derived."""
+    horizon = state.ledger.horizon
+    if not horizon or watermark is None:
+        return None
+    return watermark - max(state.definition.span, horizon) + 1
 
 
 def watermark_after(watermark: int | None, batch: Sequence[int], expire_through: int | None) -> int | None:

@@ -71,6 +71,7 @@ class SlotReceipt:
     cells: Cells
     lineage: tuple[str, ...] = ()
     part: str = ""
+    beside: int = 0  # of the short-lived and those dead on arrival, how many are kept beside the archive
 
     @property
     def key(self) -> BatchKey:
@@ -93,6 +94,7 @@ class SlotReceipt:
             "cells": cells_to_json(self.cells),
             "lineage": list(self.lineage),
             **({"part": self.part} if self.part else {}),
+            **({"beside": self.beside} if self.beside else {}),
         }
 
     @staticmethod

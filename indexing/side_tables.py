@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from tidewheel.indexing.batches import batches_at
+from tidewheel.indexing.batches import batches_at, made_of
+from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt
 
 
@@ -28,10 +29,19 @@ class SideBatch:
 
 
 def expected_rows(
-    receipts: Sequence[tuple[int, Receipt]], version: int, kept_since_us: int, counted: Callable[[SlotReceipt], int]
+    receipts: Sequence[tuple[int, Receipt]],
+    version: int,
+    kept_since_us: int,
+    counted: Callable[[SlotReceipt], int],
+    *,
+    stays: bool = False,
 ) -> dict[tuple[int, str], int]:
-    """How many rows must be there, by slot and attempt; without those that a forget or a vacuum may have taken."""
-    forgotten_at = max((at for at, one in receipts if one.operation is Operation.FORGET), default=-1)
+    """How many rows must be there, by slot and attempt; without those that a vacuum may have taken.
+
+    What a forget may have taken is expected where its rows stay, empty.
+    """
+    forgets = (at for at, one in receipts if one.operation is Operation.FORGET and not stays)
+    forgotten_at = max(forgets, default=-1)
     counts = {
         (one.slot, receipt.attempt): counted(one)
         for at, receipt in receipts
@@ -51,3 +61,14 @@ def unneeded_batches(
         for one in batches
         if one.newest_us <= kept_since_us or (one.newest_us <= grace_since_us and one.key not in counting)
     ]
+
+
+def is_derived(slot: int, attempt: str, source: Ledger, span: int, partials: Ledger, parts: Collection[str]) -> bool:
+    """Whether nobody waits for what a batch did not store: all that is derived names it, or nobody asks so far back."""
+    if source.watermark is not None and slot <= source.watermark - max(span, source.horizon):
+        return True
+    batch = source.batches.get((slot, ""))
+    if batch is None or batch.attempt != attempt:
+        return False
+    derived = (partials.batches.get((slot, part)) for part in parts)
+    return all(one is not None and one.lineage[:1] == (made_of(batch),) for one in derived)

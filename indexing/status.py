@@ -138,7 +138,7 @@ def status_of(state: TableState, *, path: str, now_us: int, awaiting: Awaiting |
         missing=() if state.watermark is None else gaps_of(state.ledger.applied, state.watermark),
         generations=generations,
         grid=_grid(state),
-        deadline=deadline_of(definition, generations, now_us),
+        deadline=deadline_of(definition, generations, now_us, observed=state.ledger.horizon > 0),
         awaiting=awaiting,
     )
 

@@ -34,9 +34,9 @@ def _findings(
         return [Finding(Kind.UNREADABLE, f"the {side.name} cannot be read: {error}", None, path)]
     there: Counter[tuple[int, str]] = Counter()
     if rows is not None:
-        there.update(zip(*(rows.column(name).to_pylist() for name in ("slot", "attempt")), strict=True))
-    kept_since_us = job.clock() - side.kept_us(snapshot.definition.retention)
-    expected = expected_rows(receipts, snapshot.version, kept_since_us, side.counted)
+        there.update(side.keys(rows))
+    kept_since_us = job.clock() - side.certain_us(snapshot.definition)
+    expected = expected_rows(receipts, snapshot.version, kept_since_us, side.counted, stays=bool(side.filled))
     findings = []
     for (slot, attempt), rows_expected in expected.items():
         found = there[slot, attempt]

@@ -66,8 +66,7 @@ def carry_out(
             sources = [change.file for change in plan.rewritten]
             check_sizes(job.location, sources)
         columns = StructType([*columns_of(snapshot).fields, *new])
-        kept = {fate: side.places[0] for side in job.side_tables for fate in side.fates}
-        judge, lineage = Judge(file, snapshot.definition, columns, plan, kept), batch.lineage
+        judge, lineage = Judge(file, snapshot.definition, columns, plan), batch.lineage
         frames.append(judge.judged(frame, spark))
         lap("source")
     frames += kept_frames(spark, snapshot, plan, sources, new)

@@ -69,7 +69,7 @@ class SparkHand:
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
         """Remove the selected records from the side tables; how many there are."""
         snapshot = job.snapshot()
-        state = NOTHING_CHANGED if dry_run else "What was stored is forgotten, what is quarantined is not"
+        state = NOTHING_CHANGED if dry_run else "What was stored is forgotten, what lies beside it is not"
 
         def selected(side: SideTable, rows: pa.Table) -> Iterable[int]:
             return selected_rows(side, snapshot, selection, rows)

@@ -4,15 +4,16 @@ A record's fate, in this order: forgotten (a tombstone covers it), quarantined (
 (it expired before its own update), dead on arrival (it expired before the watermark), stored. The rules and their
 order are those of `indexing.fates.RULES`.
 
-Stored and quarantined records go on with their values, and those that a side table wants. The others go on as empty
-rows that only say their slot and fate, so that one pass over the source writes and counts everything: a fate is
-`layout` = FATES with the code of the fate, or of the broken rule, in `exp_slot`. Only the text of what could not be
+Stored and quarantined records go on with their values; while somebody derives from the archive, also those that were
+short-lived or dead on arrival, which are told apart by when they expire. The others go on as empty rows that only say
+their slot and fate, so that one pass over the source writes and counts everything: a fate is `layout` = FATES with the
+code of the fate, or of the broken rule, in `exp_slot`. Only the text of what could not be
 parsed has no place there; where there is such a record, a second pass over the source fetches it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException
@@ -32,6 +33,7 @@ from tidewheel.indexing.fates import (
     RULES,
     SHORT_LIVED,
     TEXT_COLUMN,
+    UNSTORED,
 )
 from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.receipts import Tombstone
@@ -51,7 +53,6 @@ class Judge:
     definition: Definition
     schema: StructType
     plan: Plan
-    kept: Mapping[int, int] = field(default_factory=dict)  # fate -> where its records go on with their values
     capped: Observation = field(default_factory=Observation)
 
     def judged(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
@@ -129,19 +130,26 @@ class Judge:
         layout = generation.layout
         gone, held = "__tw_fate <> 0", "__tw_rule is not null"
         aside = f"({gone} or {held})"
-        kept = f"__tw_fate in ({', '.join(map(str, self.kept))})" if self.kept else "false"
+        kept = self._kept()
         empty = f"({gone} and not {kept})"
-        places = " ".join(f"when __tw_fate = {fate} then {place}" for fate, place in self.kept.items())
         return frame.selectExpr(
             *(f"if({empty}, null, {name}) as {name}" for name in self._user),
             "ins_slot",
-            f"cast(case when {gone} then __tw_fate when {held} then __tw_rule else exp_slot end as bigint) as exp_slot",
+            f"cast(case when {empty} then __tw_fate when {held} then __tw_rule else exp_slot end as bigint) exp_slot",
             f"if({aside} and not {kept}, null, valid_until) as valid_until",
             f"if({aside}, null, {row_hash([f.name for f in self.schema.fields])}) as row_hash",
             f"if({aside}, {FATES}, {generation.number}) as layout",
-            f"case {places} when {gone} then {COUNTED} when {held} then {QUARANTINED} else {row_of(layout)} end as g",
+            f"case when {kept} then {UNSTORED} when {gone} then {COUNTED} when {held} then {QUARANTINED} "
+            f"else {row_of(layout)} end as g",
             f"if({aside}, 0, {column_of(layout)}) as e",
         )
+
+    def _kept(self) -> str:
+        """Whether a record that is not stored goes on with its values."""
+        first = self.plan.unstored_from
+        if first is None:
+            return "false"
+        return f"(__tw_fate in ({SHORT_LIVED}, {DEAD_ON_ARRIVAL}) and ins_slot >= {long(first)})"
 
     def _inserted_us(self, batch: DataFrame) -> str:
         """When the record came: its own column, or the start of its slot."""

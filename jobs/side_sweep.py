@@ -26,7 +26,7 @@ def selected_rows(side: SideTable, snapshot: Snapshot, selection: Selection, row
     """The positions of the rows whose records are selected."""
     spark, columns = open_session(), columns_of(snapshot)
     names = [side.record] if side.record else [name for name in columns.fieldNames() if name in rows.column_names]
-    given = rows.select(["slot", *names]).rename_columns(["ins_slot", *names])
+    given = rows.select([side.slot, *names]).rename_columns(["ins_slot", *names])
     numbered = given.append_column("__tw_number", pa.array(range(given.num_rows), pa.int64()))
     frame = spark.createDataFrame(numbered)
     frame = _from_json(frame, side.record, columns) if side.record else _whole(frame, columns)

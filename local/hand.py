@@ -6,8 +6,9 @@ the ledger just as Spark's files are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.operation import Hits, Lap, Try
-from tidewheel.commits.side_tables_in_use import anything_aside
+from tidewheel.commits.side_tables_in_use import filled_tables
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import counted, read_back
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
@@ -75,10 +76,15 @@ class LocalHand:
         return frozenset(digest_of(names, list(row.values()), salt) for row in typed.to_pylist())
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
-        """Nothing, where nothing was set aside; to read what is, takes Spark's types."""
-        if anything_aside(job):
+        """Remove the selected records from the side tables. To read those that are kept as JSON takes Spark's types."""
+        filled = filled_tables(job)
+        if any(side.record for side in filled):
             raise BeyondThisHand("records that were set aside are read with Spark")
-        return 0
+        if not filled:
+            return 0
+        keys = self._keys(job.snapshot(), selection)
+        found = partial(_places_of, keys)
+        return sum(side.sweep(job.location, found, dry_run=dry_run) for side in filled)
 
     def _keys(self, snapshot: Snapshot, selection: Selection) -> pa.Table:
         schema = pa.schema([file_schema(snapshot).field(name) for name in snapshot.definition.key])
@@ -98,6 +104,13 @@ class LocalHand:
                 with sorted_rows(rows, generation, definition.key) as batches:
                     for subindex, batch in batches:
                         files.add(subindex, batch)
+
+
+def _places_of(keys: pa.Table, rows: pa.Table) -> Iterable[int]:
+    """Where the rows of some keys are."""
+    wanted = {tuple(row.values()) for row in keys.to_pylist()}
+    columns = (rows.column(name).to_pylist() for name in keys.column_names)
+    return [place for place, key in enumerate(zip(*columns, strict=True)) if key in wanted]
 
 
 def _by_target(one: Try, plan: Plan, sources: Sequence[FileFact]) -> Sequence[tuple[Generation, list[FileFact]]]:

@@ -58,6 +58,15 @@ def rows_of(location: Location, files: Sequence[FileFact], schema: pa.Schema) ->
     return ds.FileSystemDataset.from_paths(paths, schema=schema, format=_FORMAT, filesystem=location.filesystem)
 
 
+def in_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows with the columns of a schema; those that they do not have are NULL."""
+    columns = [
+        rows.column(one.name).cast(one.type) if one.name in rows.column_names else pa.nulls(rows.num_rows, one.type)
+        for one in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
 @contextmanager
 def sorted_rows(
     rows: Rows, generation: Generation, key: Sequence[str]

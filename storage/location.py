@@ -95,6 +95,10 @@ class Location:
     def side_location(self, relative: str) -> Location:
         return Location(f"{self.uri}/{SIDE_FOLDER}/{relative}")
 
+    def derived(self, kind: str) -> Location:
+        """Where what standing queries keep of an archive lies: an archive of its own, beside it."""
+        return Location(f"{self.uri}.{kind}")
+
     def spark_paths(self, relatives: list[str]) -> list[str]:
         """Files for Spark to read, which takes every path for a pattern."""
         return [_GLOB_SIGNS.sub(r"\\\1", f"{self.spark_uri}/{relative}") for relative in relatives]

@@ -68,7 +68,7 @@ def random_events(chance: random.Random, slot: int) -> list[Event]:
             k=chance.choice("abc"),
             v=chance.randrange(100),
             t_us=t_us(),
-            until_us=(slot + chance.randrange(1, 7)) * MINUTE_US + chance.randrange(MINUTE_US),
+            until_us=(slot + chance.randrange(7)) * MINUTE_US + chance.randrange(MINUTE_US),
             r=chance.randrange(2),
             x=chance.choice([None, math.nan, 0.1, 1e16, -1e16, 2.5, chance.random()]),
         )

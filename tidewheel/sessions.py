@@ -62,12 +62,11 @@ def _opened(archives: Mapping[str, Archive], as_of_us: int | None, hold_us: int)
 
 def _answers_of(locations: Mapping[str, Location], as_of_us: int | None) -> dict[str, Location]:
     """Where the answers of archives lie, of those that have some that old."""
-    from tidewheel.local.standing.derivation import derived_location
     from tidewheel.sql.opening import snapshot_as_of, snapshot_at
 
     found = {}
     for name, location in locations.items():
-        answers = derived_location(location, "answers")
+        answers = location.derived("answers")
         if "." in name or not answers.files_below("_delta_log"):
             continue
         try:

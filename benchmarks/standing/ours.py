@@ -23,7 +23,6 @@ from tidewheel.indexing.definition import Clock, Definition, Retention
 from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
-from tidewheel.local.standing.derivation import derived_location
 from tidewheel.local.standing.refresh import Refresh, Refreshed
 from tidewheel.queries.standing.query import Query
 from tidewheel.storage.location import Location
@@ -116,7 +115,7 @@ class Ours:
     def answers(self) -> Answers:
         """What the last refresh answered."""
         assert self.refreshed is not None
-        snapshot = open_snapshot(derived_location(self.job.location, "answers"))
+        snapshot = open_snapshot(self.job.location.derived("answers"))
         stored = rows_of(snapshot.location, snapshot.files, file_schema(snapshot))
         found: Answers = {}
         for query in self.asked:
@@ -140,6 +139,6 @@ class Ours:
     def bytes(self) -> dict[str, float]:
         """Current data bytes of the archive and of what is derived from it."""
         locations = {"archive": self.job.location} | {
-            kind: derived_location(self.job.location, kind) for kind in ("partials", "answers")
+            kind: self.job.location.derived(kind) for kind in ("partials", "answers")
         }
         return {f"{name}_mb": open_snapshot(one).bytes / MEGABYTE for name, one in locations.items()}

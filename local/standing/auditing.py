@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.audit import Finding, Kind
+from tidewheel.indexing.batches import source_of
 from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import BatchKey
@@ -32,7 +33,7 @@ from tidewheel.local.standing.refresh import present_us
 from tidewheel.local.standing.row_hashes import hashes_of
 from tidewheel.local.standing.slot_rows import reader_of
 from tidewheel.local.standing.stored_rows import loaded_partials, stored_answers, stored_partials
-from tidewheel.queries.standing.lineage import Cover, PartialLineage, source_of
+from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_answers, reflections
 from tidewheel.queries.standing.tree import assigned

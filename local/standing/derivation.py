@@ -28,14 +28,9 @@ from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location
 
 
-def derived_location(location: Location, kind: str) -> Location:
-    """Where the partials or answers of an archive lie: beside it."""
-    return Location(f"{location.uri}.{kind}")
-
-
 def derived_job(job: ArchiveJob, kind: str) -> ArchiveJob:
     """The partials or answers of an archive, as operations take them."""
-    return replace(job, location=derived_location(job.location, kind), file=None)
+    return replace(job, location=job.location.derived(kind), file=None)
 
 
 def source_job(job: ArchiveJob, name: str) -> ArchiveJob:
@@ -70,7 +65,11 @@ def derive(job: ArchiveJob, queries: Sequence[Query]) -> Assignment:
     horizon = _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))
     if ledger_of(snapshot).horizon != horizon:
         observe(job, horizon)
-    trees = {"of": job.location.uri, "trees": [tree.to_json() for tree in assignment.trees]}
+    trees = {
+        "of": job.location.uri,
+        "trees": [tree.to_json() for tree in assignment.trees],
+        "parts": [tree.name for tree in assignment.trees],  # for those who do not read trees
+    }
     _define(
         partials, definition_of(source, "partials", PARTIAL_KEY, _told(trees)), horizon, _partial_schema(assignment)
     )

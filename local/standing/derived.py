@@ -34,7 +34,7 @@ from tidewheel.indexing.receipts import Operation as Kind
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.state import SubIndex, TableState
 from tidewheel.local.new_files import write_rows
-from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.local.standing.row_hashes import hashes_of
 from tidewheel.storage.snapshot import Snapshot, with_definition
 
@@ -193,11 +193,7 @@ def completed(rows: pa.Table, schema: pa.Schema, axis: TimeAxis) -> pa.Table:
     """Rows in an archive's schema, with the slot in which they expire; columns that they do not have are NULL."""
     expiring = [axis.expiration_slot_of(at) for at in rows.column("valid_until").cast(pa.int64()).to_pylist()]
     rows = rows.append_column("exp_slot", pa.array(expiring, pa.int64()))
-    columns = [
-        rows.column(one.name).cast(one.type) if one.name in rows.column_names else pa.nulls(rows.num_rows, one.type)
-        for one in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+    return in_schema(rows, schema)
 
 
 def _slot_receipts(keys: Sequence[BatchKey], batches: Batches, fresh: pa.Table) -> list[SlotReceipt]:

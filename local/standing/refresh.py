@@ -16,6 +16,7 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.undo import undo
+from tidewheel.indexing.batches import source_of
 from tidewheel.indexing.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.ledger import Ledger
@@ -35,7 +36,7 @@ from tidewheel.local.standing.stored_rows import (
     stored_answers,
     stored_partials,
 )
-from tidewheel.queries.standing.lineage import Cover, PartialLineage, source_of
+from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Counts, Erasure, Query
 from tidewheel.queries.standing.staleness import (
     AnswerState,

@@ -18,12 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.printable import counted
+from tidewheel.indexing.receipts import Batch, Operation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.state import TableState
 from tidewheel.local.keys import are_forgotten, knows
-from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.queries.standing.lineage import Cover, Coverage
 from tidewheel.storage.ledger_store import entry_receipt, receipts_since, state_of
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
@@ -57,15 +59,30 @@ class SlotReader:
         version, receipt = self._receipt(slot, batch.attempt)
         if version is None or receipt is None:
             return self._what_lives(slot, "the batch's receipt is not known")
-        unstored = receipt.short_lived + receipt.dead_on_arrival
-        if unstored:
-            return self._what_lives(slot, f"{unstored} records that were not stored are not kept")
-        if self._nothing_expired(receipt):
-            return SlotRows(self._rows(self.snapshot, slot), ALL)
         try:
-            return SlotRows(self._as_it_came(slot, version), ALL)
+            return SlotRows(pa.concat_tables([self._stored(version, receipt), *self._unstored(receipt, batch)]), ALL)
         except _GoneError as gone:
             return self._what_lives(slot, str(gone))
+
+    def _stored(self, version: int, receipt: SlotReceipt) -> pa.Table:
+        """All that was stored of a batch, in whatever version it is."""
+        if self._nothing_expired(receipt):
+            return self._rows(self.snapshot, receipt.slot)
+        return self._as_it_came(receipt.slot, version)
+
+    def _unstored(self, receipt: SlotReceipt, batch: Batch) -> list[pa.Table]:
+        """What was not stored of a batch, from beside the archive, without what was forgotten."""
+        unstored = receipt.short_lived + receipt.dead_on_arrival
+        if not unstored:
+            return []
+        rows = UNSTORED_TABLE.read(self.job.location, {(receipt.slot, batch.attempt)}) if receipt.beside else None
+        if rows is None or rows.num_rows != unstored:
+            raise _GoneError(f"{counted(unstored, 'record')} that came and were not stored are not kept")
+        schema = file_schema(self.snapshot)
+        rows = in_schema(rows.filter(pc.is_valid(rows.column("exp_slot"))), schema)
+        if batch.erasure:  # a sweep follows its forget, and may be under way
+            rows = self._without_forgotten_since(rows, receipt.slot)
+        return [rows]
 
     def _what_lives(self, slot: int, why: str) -> SlotRows:
         """What is still alive of the slot, for those who count the living; others learn why it is not all."""
@@ -87,10 +104,11 @@ class SlotReader:
             rows = self._rows(earlier, slot)
         except (TidewheelError, OSError, pa.ArrowException) as error:
             raise _GoneError(f"version {version}, which brought it, cannot be read any more") from error
+        return self._without_forgotten_since(rows, slot)
+
+    def _without_forgotten_since(self, rows: pa.Table, slot: int) -> pa.Table:
         later = [one for one in self.state.ledger.tombstones if one.slot_max >= slot]
-        if not later:
-            return rows
-        return _without_forgotten(rows, later, self.snapshot)
+        return _without_forgotten(rows, later, self.snapshot) if later and rows.num_rows else rows
 
     def _rows(self, snapshot: Snapshot, slot: int) -> pa.Table:
         files = [file for file in snapshot.files if file.ins_min <= slot <= file.ins_max]

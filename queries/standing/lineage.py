@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidewheel.indexing.receipts import Batch
-
 DIGEST_BITS = 64
 DIGEST_MASK = (1 << DIGEST_BITS) - 1
 
@@ -73,8 +71,3 @@ class PartialLineage:
             _, number, digest = text.split(" ")
             fragments[int(number)] = int(digest, 16)
         return PartialLineage(source.removeprefix("source "), Coverage.from_text(coverage), fragments)
-
-
-def source_of(batch: Batch | None) -> str:
-    """How a lineage names the source's batch: replaced or reached by a forget, it is another one."""
-    return "none" if batch is None else f"{batch.attempt} {batch.erasure}"

@@ -74,7 +74,7 @@ class Actor:
             clock=self._clock,
             given_hand=MemoryHand(self),
             given_table=MemoryTable(self),
-            given_quarantine=IN_MEMORY,
+            given_side_tables=(IN_MEMORY,),
         )
         self._run = greenlet(self._carry_out)
 

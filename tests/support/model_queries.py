@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
+from tidewheel.indexing.batches import source_of
 from tidewheel.indexing.ledger import Ledger, fold
 from tidewheel.indexing.receipts import Observation, Operation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.indexing.undo import restoration_between
 from tidewheel.queries.aggregates import Argument, Kind, aggregate
 from tidewheel.queries.operation import Aggregate
-from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage, source_of
+from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Call, Counts, Named, Query, Terms
 from tidewheel.queries.standing.staleness import (

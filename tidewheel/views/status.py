@@ -71,6 +71,8 @@ def _deadline(deadline: Deadline) -> Iterator[tuple[str, Text | str]]:
         yield "deadline", Text.assemble("what expires now is gone by ", (gone, "bold"))
     yield "  data", _parts(deadline.data)
     yield "  log", _parts(deadline.log)
+    if deadline.unstored:
+        yield "  not stored", f"{_parts(deadline.unstored)}, at the latest, after it came"
     for assumption in deadline.assumes:
         yield "  if", Text(assumption, style="dim")
 
