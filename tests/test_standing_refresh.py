@@ -231,6 +231,16 @@ def test_an_archive_that_nobody_asks_keeps_none(tmp_path: Path) -> None:
     assert (rows_beside(archive), status(archive.job).deadline.unstored) == (0, ())
 
 
+def test_texts_and_lists_of_texts_are_stored_apart(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    archive.update({0: [event(0, 1, "a"), event(0, 2, "b")]})
+    texts = query_of("texts", 'select = "max(k) as most"\nwindow = "1m"')
+    lists = query_of("lists", 'select = "count_distinct(k, 10) as kinds"\nwindow = "1m"\ngroup_by = ["r"]')
+    refresh(archive.job, [texts, lists])
+    assert answers(archive, texts, minutes=True)[1,]["most"] == "b"
+    assert answers(archive, lists, minutes=True)[1, 0]["kinds"] == 2
+
+
 def test_a_changed_query_starts_anew(tmp_path: Path) -> None:
     archive = LocalArchive(tmp_path).create()
     archive.update({0: [event(0, 1)], 1: [event(1, 2)]})

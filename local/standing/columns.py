@@ -52,12 +52,14 @@ def placed(kind: str, types: Iterable[str]) -> list[tuple[str, str]]:
 
     >>> placed("g", ["VARCHAR", "BIGINT", "VARCHAR"])
     [('g_varchar_0', 'VARCHAR'), ('g_bigint_0', 'BIGINT'), ('g_varchar_1', 'VARCHAR')]
+    >>> placed("a", ["VARCHAR[]"])
+    [('a_varchar_list_0', 'VARCHAR[]')]
     """
     seen: Counter[str] = Counter()
     columns = []
     for sql_type in types:
         kept = stored_type(sql_type)
-        word = _WORDS.sub("_", kept.lower()).strip("_")
+        word = _WORDS.sub("_", kept.lower().replace("[]", "_list")).strip("_")
         columns.append((f"{kind}_{word}_{seen[word]}", kept))
         seen[word] += 1
     return columns
