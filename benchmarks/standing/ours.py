@@ -30,6 +30,9 @@ from tidewheel.storage.snapshot import open_snapshot
 
 DAY_US = 86_400_000_000
 SLOTS_PER_COMMIT = 48
+# Of what is still asked about, so few that a slot's records are not searched for among very many others.
+SLOTS_PER_COMMIT_ASKED = 4
+SLOTS_ASKED = 336
 CLASSES = 8
 
 
@@ -88,9 +91,12 @@ class Ours:
 
     def load(self, slots: range) -> None:
         """What there is before anything is measured, and one slot for a commit of its own."""
-        for start in range(slots.start, slots.stop, SLOTS_PER_COMMIT):
-            some = range(start, min(start + SLOTS_PER_COMMIT, slots.stop))
-            feed(self.job, some, pa.concat_tables([batch(self.size, slot) for slot in some]))
+        asked = max(slots.start, slots.stop - SLOTS_ASKED)
+        for part, step in ((range(slots.start, asked), SLOTS_PER_COMMIT),
+                           (range(asked, slots.stop), SLOTS_PER_COMMIT_ASKED)):  # fmt: skip
+            for start in range(part.start, part.stop, step):
+                some = range(start, min(start + step, part.stop))
+                feed(self.job, some, pa.concat_tables([batch(self.size, slot) for slot in some]))
 
     def refresh(self, queries: Sequence[Query] | None = None) -> dict[str, Any]:
         """One refresh, both commits in it: what it took, and what it did."""
