@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -239,6 +240,20 @@ def test_texts_and_lists_of_texts_are_stored_apart(tmp_path: Path) -> None:
     refresh(archive.job, [texts, lists])
     assert answers(archive, texts, minutes=True)[1,]["most"] == "b"
     assert answers(archive, lists, minutes=True)[1, 0]["kinds"] == 2
+
+
+def test_answers_that_are_given_late_do_not_look_whole_where_partials_have_expired(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path, span=20).create()
+    for slot in range(16):
+        archive.update({slot: [event(slot, 1, lives=2)]})
+        refresh(archive.job, [TOTAL, ALIVE])
+    rmtree(tmp_path / "table.answers")
+    refresh(archive.job, [TOTAL, ALIVE])
+    totals, alive = answers(archive, TOTAL), answers(archive, ALIVE)
+    assert {at // MINUTE_US for (at,), one in totals.items() if one["complete"] == 1} == set(range(11, 17))
+    assert all(one["n"] == 3 for one in totals.values() if one["complete"] == 1)
+    assert min(at for (at,) in alive) == 11 * MINUTE_US
+    assert {one["n"] for one in alive.values()} == {2}, "one of this slot, one of the slot before"
 
 
 def test_a_changed_query_starts_anew(tmp_path: Path) -> None:

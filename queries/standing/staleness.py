@@ -21,7 +21,7 @@ from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.receipts import BatchKey
 from tidewheel.indexing.slots import TimeAxis
 from tidewheel.queries.standing.lineage import DIGEST_MASK, Cover, PartialLineage
-from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.tree import Assignment, Tree, window_of
 
 UNDONE = "undone"
@@ -190,6 +190,12 @@ class AnswerState:
     def slot_last(self) -> int | None:
         return max((last for _, last in self.source.applied), default=None)
 
+    @property
+    def present_us(self) -> int:
+        """Through when partials may have expired."""
+        watermark = self.source.watermark
+        return self.now_us if watermark is None else max(self.now_us, self.axis.end_us(watermark))
+
     @cached_property
     def slots_by_part(self) -> Mapping[str, list[int]]:
         """Of which slots there are answers of each query, ascending."""
@@ -269,10 +275,22 @@ def _slots_of(state: AnswerState, query: Query, at_us: int) -> tuple[int, int]:
     return state.axis.slot_of(at_us - query.terms.window_us - query.terms.ahead_us), last
 
 
+def _slot_kept(state: AnswerState, query: Query, tree: Tree, at_us: int) -> int:
+    """The first slot whose partials serve a report whole: they live as long as answers are corrected, and no longer."""
+    axis, window_us = state.axis, query.terms.window_us
+    if tree.counts is Counts.LIVE and at_us < state.present_us - tree.revise_us:
+        return slot_of_report(axis, at_us + query.terms.late_us) + 1
+    oldest_us = state.present_us - tree.horizon_us
+    if window_us is None or at_us - window_us >= oldest_us:
+        return _slots_of(state, query, at_us)[0]
+    return axis.slot_of(oldest_us - 1) + 1
+
+
 def _report(state: AnswerState, query: Query, reflection: Reflection, at_us: int) -> DueReport:
     first, last = _slots_of(state, query, at_us)
     before = slot_of_report(state.axis, at_us)
-    there = reflection.covered(first, last, before)
+    kept = _slot_kept(state, query, reflection.tree, at_us)
+    there = reflection.covered(min(max(first, kept), last + 1), last, before)
     wanted = last - first + 1 + reflection.lacking_after(last, before)
     if there == wanted:
         return DueReport(at_us, 1.0)
