@@ -6,13 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import RenderableType
 
 from tidewheel.commands.common import ARCHIVE, COUNT_MAX, DRY_RUN, MOMENT, command, opened
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from tidewheel.archive import Archive
     from tidewheel.queries.standing.query import QueryText
 
