@@ -27,8 +27,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.described_archive import DescribedArchive
 from scripts.native_services import free_port
-from tests.support.toml_archives import TomlArchive
 from tidewheel.dags import quick_start
 from tidewheel.dags.embedded import EmbeddedAirflow
 
@@ -74,10 +74,10 @@ def main() -> None:
         quick_start.make_class_archive()
     with tempfile.TemporaryDirectory() as folder:
         measure = compared if given.backfill else parts
-        sys.stdout.write(measure(TomlArchive(Path(folder)), given.runs, settings) + "\n")
+        sys.stdout.write(measure(DescribedArchive(Path(folder)), given.runs, settings) + "\n")
 
 
-def parts(archive: TomlArchive, count: int, settings: dict[str, str]) -> str:
+def parts(archive: DescribedArchive, count: int, settings: dict[str, str]) -> str:
     """Medians over some runs that are caught up one after the other."""
     _prepare(archive, _hour() - timedelta(hours=count), "0 * * * *", 3 * count)
     with running(archive, settings) as airflow:
@@ -86,7 +86,7 @@ def parts(archive: TomlArchive, count: int, settings: dict[str, str]) -> str:
     return table([_run(row) for row in rows[1:]])
 
 
-def compared(archive: TomlArchive, count: int, settings: dict[str, str]) -> str:
+def compared(archive: DescribedArchive, count: int, settings: dict[str, str]) -> str:
     """The same slots as one run each, and as one range."""
     now = _hour()
     start = _prepare(archive, now - timedelta(minutes=20 * count), "*/20 * * * *", count)
@@ -104,7 +104,7 @@ def compared(archive: TomlArchive, count: int, settings: dict[str, str]) -> str:
 
 
 @contextmanager
-def running(archive: TomlArchive, settings: dict[str, str]) -> Iterator[EmbeddedAirflow]:
+def running(archive: DescribedArchive, settings: dict[str, str]) -> Iterator[EmbeddedAirflow]:
     """A real Airflow that keeps the archive."""
     home = archive.folder / "airflow"
     airflow = EmbeddedAirflow(home, [archive.path.parent], port=free_port(), settings=settings)
@@ -116,7 +116,7 @@ def running(archive: TomlArchive, settings: dict[str, str]) -> Iterator[Embedded
         airflow.stop()
 
 
-def _prepare(archive: TomlArchive, start: datetime, cron: str, slots: int) -> datetime:
+def _prepare(archive: DescribedArchive, start: datetime, cron: str, slots: int) -> datetime:
     archive.write_file(f"start = {start:%Y-%m-%dT%H:%M:%SZ}", cron=cron)
     first = archive.axis.slot_of(int(start.timestamp()) * 1_000_000)
     archive.write_batches(range(first, first + slots + 6))

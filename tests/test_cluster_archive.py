@@ -16,9 +16,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from benchmarks.described_archive import records_of
 from tests.support.processes import kill_one_spark
 from tests.support.running_cluster import WORK_S, Running, applications, applied_at, wait_until
-from tests.support.toml_archives import Rows, TomlArchive, records_of
+from tests.support.toml_archives import Rows, TomlArchive
 from tidewheel.indexing.oracle import Oracle
 from tidewheel.indexing.slots import iso, micros
 from tidewheel.storage.location import Location

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.toml_archives import SPAN, TomlArchive
+from benchmarks.described_archive import SPAN
+from tests.support.toml_archives import TomlArchive
 from tidewheel.indexing.archive_file import parse_archive_file
 from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.slots import iso, merged_ranges

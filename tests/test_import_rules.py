@@ -17,12 +17,19 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("indexing", "queries", "storage", "commits", "local", "jobs", "sql", "dags")
 # Folders of a room with a row of their own; the room itself may not import them.
 INNER_ROOMS = ("queries/kernels",)
-# Not importable, but they import: scanned for the way they name the rooms.
-GUESTS = ("benchmarks", "scripts", "tests")
+GUESTS = {
+    "scripts": frozenset[str](),
+    "benchmarks": frozenset({"scripts"}),
+    "tests": frozenset({"benchmarks", "scripts"}),
+}
 
 
 def _names(names: str) -> frozenset[str]:
     return frozenset(names.split())
+
+
+# Not installed, but they import: the rooms, and each other one way. The tests also test the benchmarks.
+GUESTS = {"scripts": _names(""), "benchmarks": _names("scripts"), "tests": _names("scripts benchmarks")}
 
 
 @dataclass(frozen=True)
@@ -216,6 +223,16 @@ def bare_room_faults(source: Source) -> list[str]:
     ]
 
 
+def guest_faults(source: Source) -> list[str]:
+    """A room imports no guest (`import_faults`); the guests import each other one way, so that none is a cycle."""
+    allowed = {source.room} | GUESTS[source.room]
+    return [
+        f"{source.path}:{found.line}: {source.room} may not import {found.name}; what both need lies in {source.room}"
+        for found in source.imports()
+        if found.name.split(".")[0] in GUESTS.keys() - allowed
+    ]
+
+
 def ban_faults(source: Source) -> list[str]:
     bans = (*BANS, NO_FILES) if source.room in PURE else BANS
     faults = [
@@ -270,6 +287,10 @@ def test_rooms_import_only_what_they_may():
 
 def test_rooms_are_named_through_the_package():
     _check(bare_room_faults, (*RULES, *GUESTS))
+
+
+def test_guests_import_each_other_one_way():
+    _check(guest_faults, GUESTS)
 
 
 def test_banned_names_stay_where_they_belong():
@@ -348,6 +369,19 @@ def test_an_allowed_import_passes(path, line):
 )
 def test_a_bare_room_is_seen(line):
     assert bare_room_faults(Source("tidewheel/cli.py", line))
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("benchmarks/scheduled.py", "from tests.support.archives import SmallArchive"),
+        ("benchmarks/standing/feed.py", "def f():\n    import tests.conftest"),
+        ("scripts/compose_file.py", "from benchmarks import windows"),
+    ],
+)
+def test_a_guest_that_imports_the_other_way_is_seen(path, line):
+    assert guest_faults(Source(path, line))
+    assert not guest_faults(Source("tests/test_soak.py", "from benchmarks.soak import Soak"))
 
 
 @pytest.mark.parametrize(
