@@ -18,7 +18,17 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "queries" / "README.md"
 INVENTORIES = sorted((ROOT / "tests" / "query_vectors").glob("inventory*.json"))
 # Rooms of others below this one, with pages of their own.
-OWN = ("operations", "techniques", "kernels", "planning", "planning/planners", "planning/placement", "")
+OWN = (
+    "operations",
+    "techniques",
+    "kernels",
+    "planning",
+    "planning/planners",
+    "planning/placement",
+    "scheduling",
+    "synopses",
+    "",
+)
 
 
 def tables() -> list[list[dict[str, str]]]:

@@ -1,0 +1,1 @@
+"""When periodic queries run: together or apart, in time or late."""
