@@ -14,6 +14,7 @@ with the first vacuum after the log's retention that finds a checkpoint old enou
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -81,6 +82,12 @@ class Deadline:
         }
 
 
+def longest_life(definition: Definition) -> int:
+    """How many slots a record may be alive: of a derived archive, as long as its queries keep anything."""
+    lives = json.loads(definition.derived).get("slots_alive") if definition.derived else None
+    return definition.span if lives is None else min(int(lives), definition.span)
+
+
 def unstored_kept_us(definition: Definition) -> int:
     """How long a record that was not stored is kept at the longest, where standing queries have not counted it yet."""
     return definition.max_lifetime_us + definition.retention.grace_us
@@ -143,6 +150,7 @@ def _expiry(definition: Definition, now_us: int) -> tuple[Part, ...]:
 
 def _strategy(definition: Definition, generations: Iterable[Generation]) -> Part:
     kept, generation = max(((intervals_kept(one), one) for one in generations), key=lambda pair: pair[0])
+    kept = min(kept, longest_life(definition) - 1)
     if not kept:
         return Part("strategy", 0, f"{generation.strategy.value} takes it out in the same update")
     return Part(

@@ -138,9 +138,14 @@ def status_of(state: TableState, *, path: str, now_us: int, awaiting: Awaiting |
         missing=() if state.watermark is None else gaps_of(state.ledger.applied, state.watermark),
         generations=generations,
         grid=_grid(state),
-        deadline=deadline_of(definition, generations, now_us, observed=state.ledger.horizon > 0),
+        deadline=deadline_of(definition, generations, now_us, observed=_is_asked(state)),
         awaiting=awaiting,
     )
+
+
+def _is_asked(state: TableState) -> bool:
+    """Whether what comes and is not stored is kept beside it, for its standing queries. What is derived stores all."""
+    return state.ledger.horizon > 0 and not state.definition.derived
 
 
 def _grid(state: TableState) -> tuple[SubIndexStatus, ...]:

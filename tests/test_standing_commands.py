@@ -76,3 +76,39 @@ def test_a_file_edited_while_a_refresh_runs_is_told(place: Path, monkeypatch: py
     place.write_text("[query")
     with pytest.raises(InvalidInput, match="not TOML"):
         StandingQueries(tidewheel.open("m")).refresh()
+
+
+RANKED = """
+[query]
+name = "ranked"
+of = "m"
+select = "sum(v) as total"
+group_by = ["k"]
+order_by = "sum(v) desc"
+limit = 2
+window = "2m"
+revise = "5m"
+keep = "1h"
+"""
+
+
+def test_answers_stand_in_the_order_that_the_query_gives_them(place: Path) -> None:
+    place.write_text(RANKED)
+    queries = tidewheel.open("m").queries
+    queries.refresh()
+    assert set(zip(*[iter(queries.ask("ranked", last=None).column("k").to_pylist())] * 2, strict=True)) == {("b", "a")}
+    place.write_text(RANKED.replace("desc", "asc"))
+    queries.refresh()
+    assert queries.ask("ranked").column("total").to_pylist() == [11, 20]
+
+
+def test_what_is_missing_from_an_answer_is_told_with_it(place: Path) -> None:
+    place.write_text(RANKED)
+    told = CliRunner().invoke(main, ["ask", "m", "ranked", "--last", "9"])
+    assert "refresh it first" in told.output
+    CliRunner().invoke(main, ["refresh", "m"])
+    told = CliRunner().invoke(main, ["ask", "m", "ranked", "--last", "9"])
+    assert "not all of these answers count every record" in " ".join(told.output.split())
+    assert "not all" not in CliRunner().invoke(main, ["ask", "m", "ranked"]).output
+    nothing = CliRunner().invoke(main, ["ask", "m", "ranked", "--where", "total < 0"])
+    assert "tidewheel query explain m ranked tells why" in " ".join(nothing.output.split())

@@ -104,3 +104,21 @@ def test_the_slowest_generation_that_holds_files_decides() -> None:
     strategy = next(part for part in deadline.data if part.name == "strategy")
     assert strategy.duration_us == (SPAN - 1) * HOUR
     assert "until its last record expires" in strategy.reason
+
+
+def test_a_derived_archive_is_kept_as_long_as_its_queries_keep_anything() -> None:
+    """Its lifetime is a cap that no row reaches; and what comes into it is stored, all of it."""
+    generation = generation_of(strategy="no_rebuild", span=SPAN, dead_share_max=0.5)
+
+    def strategy_us(derived: str) -> int:
+        one = replace(definition(generation), derived=derived)
+        return next(part.duration_us for part in deadline_of(one, [generation], 0).data if part.name == "strategy")
+
+    assert strategy_us('{"slots_alive": 2}') == HOUR
+    assert strategy_us('{"slots_alive": 100}') == strategy_us('{"trees": []}') == strategy_us("") == (SPAN - 1) * HOUR
+    model = ModelTable(replace(definition_of(generation, SPAN), derived='{"slots_alive": 2}'))
+    state = model.state()
+    asked = replace(state, ledger=replace(state.ledger, horizon=3))
+    assert status_of(asked, path="", now_us=0).deadline.unstored == ()
+    plain = replace(asked, definition=replace(asked.definition, derived=""))
+    assert status_of(plain, path="", now_us=0).deadline.unstored != ()

@@ -69,6 +69,7 @@ def run_demo(output: Output, *, slots: int, rows: int) -> None:
         places.clear(output)
         _write_stream(stage, places, stream, script)
         _create(stage, archive, script)
+        demo_answers.stand(stage, archive)
         _update(stage, archive, script)
         _read(stage, archive)
         demo_answers.give(stage, archive)

@@ -16,9 +16,17 @@ if TYPE_CHECKING:
 SHOWN = "top_talkers"
 
 
+def stand(stage: Stage, archive: Archive) -> None:
+    """The queries stand before the first batch, so that all that comes is counted."""
+    stage.chapter("Questions that stand: one small file each", "refresh {}")
+    names = ", ".join(one.name for one in archive.queries.check())
+    archive.queries.refresh()
+    stage.say(f"{names}: from now on, what comes is counted, whether it is stored or has expired by then")
+
+
 def give(stage: Stage, archive: Archive) -> None:
-    """The first refresh, and the newest answer of one query."""
-    stage.chapter("Questions that stand: one small file, and the answers are there", "refresh {}")
+    """A refresh for all that came, and the newest answer of one query."""
+    stage.chapter("The answers to what stands", "refresh {}")
     started = perf_counter()
     done = archive.queries.refresh()
     given = sum(len(one.reports) for one in done.due)

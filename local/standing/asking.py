@@ -94,14 +94,23 @@ def _to_come(job: ArchiveJob, query: Query, at_us: int) -> pa.Table:
     return table
 
 
+def _order(query: Query) -> str:
+    """Reports by time, the groups of each as the query orders them, where its answers tell that."""
+    asked = query.order_by
+    for output in query.outputs:
+        if output.sql.startswith('"call '):
+            asked = asked.replace(output.sql, quote_identifier(output.name))
+    groups = [quote_identifier(one.name) for one in query.groups]
+    return ", ".join(["window_end", *([asked] if asked and '"call ' not in asked else []), *groups])
+
+
 def _ordered(kept: pa.Table, query: Query, where: str | None) -> pa.Table:
-    order = ["window_end", *(quote_identifier(one.name) for one in query.groups)]
     with duckdb.connect(":memory:") as connection:
         connection.execute("SET TimeZone = 'UTC'; SET enable_external_access = false; SET lock_configuration = true")
         connection.register("answers", kept)
         condition = f"WHERE ({where})" if where else ""
         try:
-            found = connection.sql(f"SELECT * FROM answers {condition} ORDER BY {', '.join(order)}").to_arrow_table()
+            found = connection.sql(f"SELECT * FROM answers {condition} ORDER BY {_order(query)}").to_arrow_table()
         except duckdb.Error as error:
             said = str(error).splitlines()[0]
             remedy = f"its columns are {', '.join(kept.column_names)}"

@@ -68,12 +68,20 @@ def derive(job: ArchiveJob, queries: Sequence[Query]) -> Assignment:
     trees = {
         "of": job.location.uri,
         "trees": [tree.to_json() for tree in assignment.trees],
-        "parts": [tree.name for tree in assignment.trees],  # for those who do not read trees
+        # For those who do not read trees.
+        "parts": [tree.name for tree in assignment.trees],
+        "slots_alive": _slots(
+            source, max((tree.life_us(source.max_lifetime_us) for tree in assignment.trees), default=0)
+        ),
     }
     _define(
         partials, definition_of(source, "partials", PARTIAL_KEY, _told(trees)), horizon, _partial_schema(assignment)
     )
-    asked = {"of": job.location.uri, "queries": [query.to_json() for query in queries]}
+    asked = {
+        "of": job.location.uri,
+        "queries": [query.to_json() for query in queries],
+        "slots_alive": _slots(source, max((query.terms.keep_us for query in queries), default=0)),
+    }
     # Answers are compared as long as they are corrected.
     young = _slots(source, max((query.terms.revise_us for query in queries), default=0))
     _define(answers, definition_of(source, "answers", ANSWER_KEY, _told(asked)), young, _answer_schema(queries))
@@ -96,7 +104,7 @@ def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence
 
 
 def _slots(source: Definition, duration_us: int) -> int:
-    """A horizon that reaches so far back, in whole slots; where nobody asks, none."""
+    """So long a time in whole slots, with those at its ends; where nobody asks, none."""
     return duration_us and -(-duration_us // source.axis.interval_us) + 2
 
 

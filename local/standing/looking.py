@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +54,7 @@ class Explained:
     served: tuple[str, ...]
     partial_rows: int
     covered: dict[str, int]
-    reasons: tuple[str, ...]
+    reasons: dict[str, int]  # why slots are not covered, and how many for each reason
     stale: tuple[StalePartials, ...]
     due: tuple[DueAnswers, ...]
 
@@ -74,7 +75,7 @@ class Explained:
             "fragments_per_period": len(self.tree.slices.edges),
             "partial_rows": self.partial_rows,
             "slots_covered": self.covered,
-            "not_covered_because": list(self.reasons),
+            "not_covered_because": [{"why": why, "slots": slots} for why, slots in self.reasons.items()],
             "stale": [{"slot": one.slot, "why": one.why} for one in self.stale],
             "due": [{"slot": one.slot, "why": one.why, "revision": one.revision} for one in self.due],
         }
@@ -132,7 +133,7 @@ def explained(job: ArchiveJob, queries: list[Query], name: str) -> Explained:
         served=tuple(one for one, kept in assignment.tree_of.items() if kept == tree.name),
         partial_rows=sum(batch.rows_in for batch in mine),
         covered={cover.value: sum(one.cover is cover for one in coverages) for cover in Cover},
-        reasons=tuple(sorted({one.why for one in coverages if one.why})),
+        reasons=dict(sorted(Counter(one.why for one in coverages if one.why).items())),
         stale=tuple(one for one in told.stale if one.tree == tree.name),
         due=tuple(one for one in told.due if one.part == query.part),
     )

@@ -21,7 +21,6 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.indexing.printable import counted
 from tidewheel.indexing.receipts import Batch, Operation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.state import TableState
 from tidewheel.local.keys import are_forgotten, knows
@@ -77,7 +76,7 @@ class SlotReader:
             return []
         rows = UNSTORED_TABLE.read(self.job.location, {(receipt.slot, batch.attempt)}) if receipt.beside else None
         if rows is None or rows.num_rows != unstored:
-            raise _GoneError(f"{counted(unstored, 'record')} that came and were not stored are not kept")
+            raise _GoneError("records that came and were not stored are not kept")
         schema = file_schema(self.snapshot)
         rows = in_schema(rows.filter(pc.is_valid(rows.column("exp_slot"))), schema)
         if batch.erasure:  # a sweep follows its forget, and may be under way
@@ -103,7 +102,7 @@ class SlotReader:
             earlier = self._version(version)
             rows = self._rows(earlier, slot)
         except (TidewheelError, OSError, pa.ArrowException) as error:
-            raise _GoneError(f"version {version}, which brought it, cannot be read any more") from error
+            raise _GoneError("the version that brought it cannot be read any more") from error
         return self._without_forgotten_since(rows, slot)
 
     def _without_forgotten_since(self, rows: pa.Table, slot: int) -> pa.Table:

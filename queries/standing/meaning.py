@@ -14,7 +14,7 @@ def as_sql(query: Query, interval_us: int) -> str:
     time = f'"{terms.time}"' if terms.time else "start_of_slot"
     conditions = [f"{time} < {REPORT}"]
     if terms.window_us is not None:
-        conditions.insert(0, f"{time} >= {REPORT} - INTERVAL '{terms.window_us} microseconds'")
+        conditions.insert(0, f"{time} >= {REPORT} - INTERVAL '{_interval(terms.window_us)}'")
     if terms.counts is Counts.LIVE:
         conditions.append(f"valid_until > {REPORT}")
     if query.where:
@@ -31,6 +31,12 @@ def as_sql(query: Query, interval_us: int) -> str:
     if not terms.time:
         lines.append(f"-- start_of_slot: no column places a record, so its slot of {duration_text(interval_us)} does")
     return "\n".join(lines)
+
+
+def _interval(duration_us: int) -> str:
+    """A duration as SQL writes it: in the largest unit that fits it."""
+    units = (("hours", 3600 * 10**6), ("minutes", 60 * 10**6), ("seconds", 10**6), ("microseconds", 1))
+    return next(f"{duration_us // size} {unit}" for unit, size in units if duration_us % size == 0)
 
 
 def _spelled(sql: str, query: Query) -> str:

@@ -54,6 +54,12 @@ class Tree:
     def signatures(self) -> Signatures:
         return Signatures(self.predicates)
 
+    def life_us(self, life_us: int) -> int:
+        """How long a partial row lives at the longest, from its slot on; `life_us` is the longest life of a record."""
+        if self.counts is Counts.LIVE:
+            return life_us + self.revise_us
+        return self.ahead_us + max(window.slide for window in self.windows) + self.horizon_us
+
     def to_json(self) -> dict[str, Any]:
         return {
             "groups": [one.to_json() for one in self.groups],

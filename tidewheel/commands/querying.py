@@ -108,7 +108,10 @@ def test(output: Output, archive: str) -> None:
     """
     with opened(output, archive, "testing") as opened_archive:
         tested = opened_archive.queries.test()
-    output.show({"tests": tested}, lambda: f"{sum(tested.values())} tests of {len(tested)} queries passed")
+
+    from tidewheel.views.queries import tests_view
+
+    output.show({"tests": tested}, lambda: tests_view(tested))
 
 
 @command
@@ -202,12 +205,14 @@ def ask(output: Output, archive: str, name: str, plot: bool, **how: Any) -> None
         query = opened_archive.queries.query(name) if plot else None
 
     from tidewheel.answer_plot import answer_plot
-    from tidewheel.views.queries import answers_document, answers_view
+    from tidewheel.views.queries import answers_document, answers_view, lacking
 
     def view() -> RenderableType:
         return answer_plot(query, answers) if query else answers_view(answers)
 
     output.show(answers_document(name, answers), view)
+    if said := lacking(name, archive, answers):
+        output.warn(said)
 
 
 @command

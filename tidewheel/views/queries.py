@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 
 from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.slots import TimeAxis, iso
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Query
@@ -98,17 +99,25 @@ def explained_view(told: Explained) -> RenderableType:
         f"query {told.query.name}: window {_window(told.query)}, slide {duration_text(told.query.terms.slide_us)}",
         f"tree {tree.name} serves {', '.join(told.served)}",
         f"  by {', '.join(one.name for one in tree.groups) or 'nothing'}; "
-        f"{len(tree.slices.edges)} fragments in {duration_text(tree.slices.period)}; "
+        f"{counted(len(tree.slices.edges), 'fragment')} in {duration_text(tree.slices.period)}; "
         f"accumulators of {', '.join(call_text(call) for call in tree.calls)}",
         *(f"  {text} is approximate: {error}" for text, error in told.errors.items()),
         f"  {count(told.partial_rows)} partial rows, kept {duration_text(tree.horizon_us)} back",
         f"  folded by {told.way}",
         f"  slots: {covered or 'none'}",
-        *(f"  not all, because {reason}" for reason in told.reasons),
+        *(f"  {counted(slots, 'slot')} not wholly: {why}" for why, slots in told.reasons.items()),
     ]
     reasons = Counter([*(one.why for one in told.stale), *(one.why for one in told.due)])
     lines += [f"a refresh would redo {number}: {why}" for why, number in sorted(reasons.items())]
     return "\n".join(lines if reasons else [*lines, "nothing is stale"])
+
+
+def tests_view(tested: Mapping[str, int]) -> str:
+    """The tests that passed, by query."""
+    if not tested:
+        return "no query file holds a test; write [[query.test]] with rows, report and answers"
+    queries = counted(len(tested), "query", "queries")
+    return f"{counted(sum(tested.values()), 'test')} of {queries} passed"
 
 
 def answers_document(name: str, answers: pa.Table) -> dict[str, Any]:
@@ -123,10 +132,25 @@ def answers_view(answers: pa.Table) -> RenderableType:
         return "no answer"
     table = plain_table(*answers.column_names)
     for row in answers.slice(0, ROWS_SHOWN).to_pylist():
-        table.add_row(*("" if value is None else str(_plain(value)) for value in row.values()))
+        table.add_row(*(_shown(name, value) for name, value in row.items()))
     if answers.num_rows > ROWS_SHOWN:
         return Group(table, f"and {answers.num_rows - ROWS_SHOWN} more; --json gives all")
     return table
+
+
+def lacking(name: str, archive: str, answers: pa.Table) -> str:
+    """What somebody who reads these answers must know: that none is there, or that some are not complete."""
+    why = f"tidewheel query explain {archive} {name} tells why"
+    if not answers.num_rows:
+        return f"query {name} has no answer here: {why} where that is not meant"
+    least = min(answers.column("complete").to_pylist())
+    return "" if least == 1 else f"not all of these answers count every record of their window: {why}"
+
+
+def _shown(name: str, value: Any) -> str:
+    if name == "complete" and value is not None:
+        return f"{value:.3g}"
+    return "" if value is None else str(_plain(value))
 
 
 def _window(query: Query) -> str:
