@@ -11,7 +11,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.slots import iso
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
-from tidewheel.local.standing.derivation import derived_job, stored_trees
+from tidewheel.local.standing.derivation import derived_job, is_there, stored_trees
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import aggregate_of
@@ -54,7 +54,13 @@ def with_errors(answers: pa.Table, query: Query) -> pa.Table:
 
 def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
     """All answers of a query that are kept."""
-    answers = derived_job(job, "answers").snapshot()
+    place = derived_job(job, "answers")
+    unanswered = InvalidInput(
+        f"query {query.name} was not refreshed yet", f"refresh it first: tidewheel refresh {query.of}"
+    )
+    if not is_there(place):
+        raise unanswered
+    answers = place.snapshot()
     named = {name: stored for name, (stored, _) in answer_columns(query).items()}
     columns = {name: name for name in KEPT} | named | {name: name for name in ABOUT}
     condition = pc.field(PART) == query.part
@@ -62,7 +68,7 @@ def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
         condition &= pc.field("exp_slot") > answers.watermark
     missing = [stored for stored in named.values() if stored not in file_schema(answers).names]
     if missing:
-        raise InvalidInput(f"query {query.name} has no answers yet", "refresh it first: tidewheel refresh")
+        raise unanswered
     rows = rows_of(answers.location, answers.files, file_schema(answers))
     return rows.to_table(columns={name: pc.field(stored) for name, stored in columns.items()}, filter=condition)
 
@@ -81,7 +87,7 @@ def _to_come(job: ArchiveJob, query: Query, at_us: int) -> pa.Table:
     partials = derived_job(job, "partials")
     tree = next((tree for tree in stored_trees(partials) if tree.serves(query, 0)), None)
     if tree is None:
-        raise InvalidInput(f"query {query.name} was not refreshed yet", "run: tidewheel refresh")
+        raise InvalidInput(f"query {query.name} was not refreshed yet", f"run: tidewheel refresh {query.of}")
     snapshot = partials.snapshot()
     with duckdb.connect(":memory:") as connection:
         connection.execute("SET TimeZone = 'UTC'")
