@@ -23,11 +23,12 @@ COPY jobs jobs
 COPY sql sql
 COPY dags dags
 COPY local local
+COPY playground playground
 COPY archives archives
 COPY tidewheel tidewheel
 RUN /opt/venv/bin/pip install --no-deps --no-build-isolation .
-# Checked by their hashes, too: jobs/jars.toml.
-RUN TIDEWHEEL_JARS=/opt/jars /opt/venv/bin/python -m tidewheel.jobs.jars s3 postgresql
+# Checked by their hashes, too: jobs/process/jars.toml.
+RUN TIDEWHEEL_JARS=/opt/jars /opt/venv/bin/python -m tidewheel.jobs.process.jars s3 postgresql
 
 FROM java AS tidewheel
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /tmp tidewheel \

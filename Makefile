@@ -6,7 +6,7 @@ UV = $(or $(shell command -v uv),$(BIN)/uv)
 
 # Set-up is done when it was done for exactly these files: a name made of their content, so that neither a checkout's
 # times nor an old .venv can lie about it.
-INPUTS := requirements.lock pyproject.toml scripts/setup jobs/jars.py jobs/jars.toml
+INPUTS := requirements.lock pyproject.toml scripts/setup jobs/process/jars.py jobs/process/jars.toml
 READY := .venv/.ready-$(shell cat $(INPUTS) | cksum | tr ' ' -)
 
 ##@ Start here

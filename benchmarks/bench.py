@@ -17,7 +17,7 @@ from benchmarks.profiles import SMALL, Profile
 from benchmarks.race import Race, run
 from benchmarks.store import Store
 from benchmarks.stream import Stream
-from tidewheel.jobs.session import open_session
+from tidewheel.jobs.process.session import open_session
 
 # Compiles what the measured contenders will run: the JVM needs some dozen updates to reach its pace.
 WARM_UP = Race("warm_up", Stream(rows=2_000, span=6), ("rr_rebuild_2x2", "delta_delete"), updates=7, scans=1)

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.race import timed
 from benchmarks.stream import Source, Stream, as_of_us
-from tidewheel.indexing.slots import iso
+from tidewheel.indexing.core.slots import iso
 
 TIMEOUT_S = 600
 

@@ -23,8 +23,8 @@ from benchmarks.measures import MEGABYTE
 from benchmarks.results import Results
 from benchmarks.store import write_json
 from benchmarks.summary import Summary
-from tidewheel.indexing.costs import MEASURED_MEDIUM, MediumCosts, Prediction, ProbeWork, predict
-from tidewheel.indexing.workloads import Workload
+from tidewheel.indexing.cost.model import MEASURED_MEDIUM, MediumCosts, Prediction, ProbeWork, predict
+from tidewheel.indexing.cost.workloads import Workload
 
 # Probes and scans for each update.
 MIXES = ((0, 0), (10, 0), (100, 0), (1000, 0), (10, 1))
@@ -217,7 +217,7 @@ def write_constants(results: Results, path: Path) -> dict[str, Any]:
 
 
 def medium_text(values: dict[str, Any], machine: dict[str, Any]) -> str:
-    """indexing/medium.py with the fitted constants."""
+    """indexing/cost/medium.py with the fitted constants."""
     constants = "\n".join(f"{name.upper()} = {float(f'{value:.3g}')!r}" for name, value in values["constants"].items())
     return f'''"""What one medium asks for each thing done. Written by `python -m benchmarks adopt`; do not edit.
 

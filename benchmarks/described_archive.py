@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.durations import duration_text
-from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.slots import TimeAxis, iso
 
 MINUTE_US = 60 * 1_000_000
 SPAN = 12

@@ -22,11 +22,11 @@ from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.side_tables_in_use import discard_aside, store_aside
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, read_back
-from tidewheel.indexing.definition import Definition
-from tidewheel.indexing.fates import FATES, FORGOTTEN, UNSTORED, unstored_fate
-from tidewheel.indexing.plan import Plan, plan_update
-from tidewheel.indexing.receipts import Operation as Kind
-from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.fates import FATES, FORGOTTEN, UNSTORED, unstored_fate
+from tidewheel.indexing.core.plan import Plan, plan_update
+from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.local.keys import are_forgotten
 from tidewheel.local.new_files import write_rows

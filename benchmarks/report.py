@@ -10,7 +10,7 @@ from benchmarks.goals import Ratio, ratios
 from benchmarks.page import page
 from benchmarks.results import Results
 from benchmarks.store import RESULTS, write_json
-from tidewheel.indexing import costs
+from tidewheel.indexing.cost import model as costs
 
 DOCS = Path(__file__).parent.parent / "docs"
 MEDIUM = Path(costs.__file__).with_name("medium.py")

@@ -29,8 +29,9 @@ from typing import Any
 
 from benchmarks.described_archive import DescribedArchive
 from scripts.native_services import free_port
-from tidewheel.dags import quick_start
-from tidewheel.dags.embedded import EmbeddedAirflow
+from tidewheel.jobs.process import quick_start
+from tidewheel.playground import class_archive
+from tidewheel.playground.airflow import EmbeddedAirflow
 
 PARTS = ("latency", "source", "process", "session", "work", "commit")
 _TASKS = """
@@ -71,7 +72,7 @@ def main() -> None:
     if given.cold:
         settings[quick_start.VARIABLE] = "off"
     else:
-        quick_start.make_class_archive()
+        class_archive.make_class_archive()
     with tempfile.TemporaryDirectory() as folder:
         measure = compared if given.backfill else parts
         sys.stdout.write(measure(DescribedArchive(Path(folder)), given.runs, settings) + "\n")

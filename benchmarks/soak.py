@@ -29,12 +29,12 @@ from benchmarks.store import RESULTS, machine, write_json
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.hands import archive_job
-from tidewheel.indexing.archive_file import parse_archive_file
-from tidewheel.indexing.definition import ArchiveFile
-from tidewheel.indexing.slots import moment
-from tidewheel.jobs.audit import audit
+from tidewheel.indexing.archive_file.read import parse_archive_file
+from tidewheel.indexing.core.definition import ArchiveFile
+from tidewheel.indexing.core.slots import moment
+from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.create import create
-from tidewheel.jobs.session import open_session
+from tidewheel.jobs.process.session import open_session
 from tidewheel.jobs.update import update
 from tidewheel.storage.location import Location
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidewheel.commits.clock import now_us
-from tidewheel.indexing.definition import ArchiveFile, Definition
+from tidewheel.indexing.core.definition import ArchiveFile, Definition
+from tidewheel.indexing.core.layouts import MEBIBYTE, Generation
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.layouts import MEBIBYTE, Generation
-from tidewheel.indexing.slots import iso
 from tidewheel.storage.location import Location
 from tidewheel.storage.newest import Newest
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tidewheel.commits.operation import Hand
     from tidewheel.commits.side_tables import SideTable
     from tidewheel.commits.table import Table
-    from tidewheel.indexing.plan import Plan
-    from tidewheel.indexing.state import TableState
+    from tidewheel.indexing.core.plan import Plan
+    from tidewheel.indexing.core.state import TableState
 
 
 def _silent(step: str) -> None:

@@ -19,12 +19,12 @@ from tidewheel.commits.operation import Operation, Try
 from tidewheel.commits.statement import state_statistics
 from tidewheel.commits.table import Queue
 from tidewheel.commits.work import Work, discard
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import Conflict, InvalidInput
-from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.receipts import Operation as Kind
-from tidewheel.indexing.receipts import Receipt
 from tidewheel.storage.ledger_store import receipts_after, state_of
 
 TRIES_MAX = 20

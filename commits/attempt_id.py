@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from tidewheel.indexing.slots import moment
+from tidewheel.indexing.core.slots import moment
 
 
 def new_attempt(now_us: int) -> str:

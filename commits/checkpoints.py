@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import one_line
-from tidewheel.indexing.vacuum import StoredFile
+from tidewheel.indexing.rules.vacuum import StoredFile
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import list_log
 

@@ -14,12 +14,12 @@ from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.schema import PrimitiveType
 
-from tidewheel.indexing.definition import STORED_COLUMNS, Definition
+from tidewheel.indexing.core.definition import STORED_COLUMNS, Definition
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.slots import MICROS_PER_SECOND
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Conflict, InvalidInput, OutcomeUnknown, TidewheelError
 from tidewheel.indexing.printable import one_line
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.slots import MICROS_PER_SECOND
-from tidewheel.indexing.state import FileFact
 from tidewheel.storage.entry import NO_HOOKS, PARTITIONING, Entry, NewFile, entry_properties
 from tidewheel.storage.ledger_store import receipts_after
 from tidewheel.storage.location import Location
@@ -87,7 +87,8 @@ def commit(
 ) -> int:
     """Commit files in and out on top of the snapshot; the version it became.
 
-    With other columns, what goes out must be all files of some layouts, rows and columns (`indexing/plan_columns.py`).
+    With other columns, what goes out must be all files of some layouts, rows and columns
+    (`indexing/core/plan_columns.py`).
     """
     other = None if schema is None or schema == snapshot.schema else schema
     return _create(snapshot, Entry(receipt, tuple(added), tuple(removed), other))

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tidewheel.commits.written import Written
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.receipts import Cell
+from tidewheel.indexing.core.state import SubIndex, TableState
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.plan import Plan
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.receipts import Cell
-from tidewheel.indexing.state import SubIndex, TableState
 
 EVERY_SLOT = range(-(1 << 62), 1 << 62)
 

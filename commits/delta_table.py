@@ -13,8 +13,8 @@ from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.checkpoints import refuse_unreadable, write_checkpoint
 from tidewheel.commits.statistics import file_statistics
 from tidewheel.commits.written import check_sizes
-from tidewheel.indexing.state import FileFact
-from tidewheel.indexing.vacuum import StoredFile
+from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.rules.vacuum import StoredFile
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.lease import Lease
 from tidewheel.storage.location import Location

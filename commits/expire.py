@@ -13,9 +13,9 @@ from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
-from tidewheel.indexing.guards import NOTHING_CONFIRMED, Confirmations, guard_watermark
-from tidewheel.indexing.plan import Plan, plan_update
-from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.core.guards import NOTHING_CONFIRMED, Confirmations, guard_watermark
+from tidewheel.indexing.core.plan import Plan, plan_update
+from tidewheel.indexing.core.receipts import Receipt
 
 
 def expire(

@@ -14,10 +14,10 @@ from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.operation import Operation, Try
 from tidewheel.commits.receipt import bare_receipt
 from tidewheel.commits.work import Work
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import plan_nothing
-from tidewheel.indexing.receipts import Operation as Kind
-from tidewheel.indexing.receipts import Receipt
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import plan_nothing
+from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.receipts import Receipt
 
 
 def fence(job: ArchiveJob) -> Outcome:

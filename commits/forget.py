@@ -25,9 +25,9 @@ from tidewheel.commits.operation import Hits, Lap, Operation, Try
 from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import ForgetPlan, Selection, plan_forget
-from tidewheel.indexing.receipts import Receipt, Tombstone
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import ForgetPlan, Selection, plan_forget
+from tidewheel.indexing.core.receipts import Receipt, Tombstone
 
 LOG = logging.getLogger(__name__)
 

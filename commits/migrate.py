@@ -19,13 +19,13 @@ from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import bare_receipt, receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import plan_migration
+from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import plan_migration
-from tidewheel.indexing.receipts import Operation as Kind
-from tidewheel.indexing.receipts import Receipt
 from tidewheel.storage.snapshot import with_definition
 
 

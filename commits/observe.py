@@ -14,11 +14,11 @@ from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.operation import Operation, Try
 from tidewheel.commits.receipt import bare_receipt
 from tidewheel.commits.work import Work
-from tidewheel.indexing.batches import batches_at
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import plan_nothing
-from tidewheel.indexing.receipts import Batch, BatchKey, Observation, Receipt
-from tidewheel.indexing.receipts import Operation as Kind
+from tidewheel.indexing.core.batches import batches_at
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import plan_nothing
+from tidewheel.indexing.core.receipts import Batch, BatchKey, Observation, Receipt
+from tidewheel.indexing.core.receipts import Operation as Kind
 from tidewheel.storage.ledger_store import all_receipts
 
 

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.written import Written
-from tidewheel.indexing.batches import batches_at
-from tidewheel.indexing.definition import STORED_COLUMNS, Verdict
+from tidewheel.indexing.core.batches import batches_at
+from tidewheel.indexing.core.definition import STORED_COLUMNS, Verdict
+from tidewheel.indexing.core.fates import MALFORMED, QUARANTINED, RULES, TEXT_COLUMN, UNPARSED
+from tidewheel.indexing.core.slots import moment
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.fates import MALFORMED, QUARANTINED, RULES, TEXT_COLUMN, UNPARSED
-from tidewheel.indexing.slots import moment
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location
 from tidewheel.storage.python_values import python_values

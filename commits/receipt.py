@@ -7,12 +7,12 @@ from importlib.metadata import version
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.work import Work
+from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import UndoPlan
+from tidewheel.indexing.core.receipts import Cell, Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.fates import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import UndoPlan
-from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
-from tidewheel.indexing.state import TableState
 
 PROGRAM = f"tidewheel {version('tidewheel')}"
 

@@ -1,8 +1,8 @@
 """Side tables on disk: Delta tables beside an archive, whose rows say which slot and attempt brought them.
 
 An attempt writes its rows before its commit, under its own name; what counts is told by receipts
-(`indexing/side_tables.py`). A table of this kind is a value: its name, what of an attempt's files it takes, how these
-become rows, how many of them a receipt counts, and how long they are kept. All that happens to it is here, in
+(`indexing/core/side_tables.py`). A table of this kind is a value: its name, what of an attempt's files it takes, how
+these become rows, how many of them a receipt counts, and how long they are kept. All that happens to it is here, in
 `vacuum_side_tables`, in the audit and in the sweep of a forget.
 """
 
@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.receipts import SlotReceipt
+from tidewheel.indexing.core.side_tables import SideBatch
 from tidewheel.indexing.errors import Conflict, Damaged
-from tidewheel.indexing.receipts import SlotReceipt
-from tidewheel.indexing.side_tables import SideBatch
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
 

@@ -13,7 +13,7 @@ from deltalake import Field
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.commit import commit_properties
 from tidewheel.commits.receipt import bare_receipt
-from tidewheel.indexing.receipts import Operation
+from tidewheel.indexing.core.receipts import Operation
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.ledger_store import state_of
 from tidewheel.storage.snapshot import Snapshot

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.status import Awaiting, Status, status_of
-from tidewheel.indexing.vacuum import unreferenced
+from tidewheel.indexing.rules.status import Awaiting, Status, status_of
+from tidewheel.indexing.rules.vacuum import unreferenced
 from tidewheel.storage.ledger_store import state_of
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files

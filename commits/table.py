@@ -12,8 +12,8 @@ from typing import Protocol
 
 from deltalake import Field
 
-from tidewheel.indexing.state import FileFact
-from tidewheel.indexing.vacuum import StoredFile
+from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.rules.vacuum import StoredFile
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.snapshot import Snapshot
 

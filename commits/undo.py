@@ -21,14 +21,14 @@ from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import undo_receipt
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import UndoPlan, plan_undo
+from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.slots import MICROS_PER_SECOND, iso
+from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.core.undo import refuse_barriers
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import UndoPlan, plan_undo
-from tidewheel.indexing.receipts import Operation as Kind
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.slots import MICROS_PER_SECOND, iso
-from tidewheel.indexing.state import FileFact
-from tidewheel.indexing.undo import refuse_barriers
 from tidewheel.storage.floor import announced, floor
 from tidewheel.storage.ledger_store import entry_receipt, receipts_after, state_of
 from tidewheel.storage.log_files import list_log

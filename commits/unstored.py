@@ -17,10 +17,10 @@ from deltalake import DeltaTable
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.written import Written
-from tidewheel.indexing.deadline import unstored_kept_us
-from tidewheel.indexing.fates import UNSTORED
-from tidewheel.indexing.side_tables import is_derived
-from tidewheel.indexing.slots import moment
+from tidewheel.indexing.core.fates import UNSTORED
+from tidewheel.indexing.core.side_tables import is_derived
+from tidewheel.indexing.core.slots import moment
+from tidewheel.indexing.rules.deadline import unstored_kept_us
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 

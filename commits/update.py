@@ -20,11 +20,11 @@ from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.side_tables_in_use import discard_aside, store_aside
 from tidewheel.commits.work import Work
+from tidewheel.indexing.core.guards import Confirmations, guard_shrink, guard_watermark
+from tidewheel.indexing.core.ledger import slots_changed_since
+from tidewheel.indexing.core.plan import Plan, plan_update
+from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.errors import Superseded
-from tidewheel.indexing.guards import Confirmations, guard_shrink, guard_watermark
-from tidewheel.indexing.ledger import slots_changed_since
-from tidewheel.indexing.plan import Plan, plan_update
-from tidewheel.indexing.receipts import Receipt
 from tidewheel.storage.ledger_store import receipts_after
 from tidewheel.storage.snapshot import ADDED_MARK, Snapshot
 

@@ -29,9 +29,9 @@ from tidewheel.commits.statement import state_statistics
 from tidewheel.commits.vacuum_report import DATA, HOLD, LEASE, LOG_FILES, TEMPORARY, VacuumReport
 from tidewheel.commits.vacuum_side_tables import sweep_side_tables
 from tidewheel.commits.vacuum_steps import delete_log
+from tidewheel.indexing.core.slots import MICROS_PER_SECOND
 from tidewheel.indexing.errors import Conflict
-from tidewheel.indexing.slots import MICROS_PER_SECOND
-from tidewheel.indexing.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
+from tidewheel.indexing.rules.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
 from tidewheel.storage.floor import raise_floor, undos, withdraw
 from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
 from tidewheel.storage.holds import ended_holds, held_versions

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidewheel.indexing.slots import iso
-from tidewheel.indexing.vacuum import Hold, StoredFile
+from tidewheel.indexing.core.slots import iso
+from tidewheel.indexing.rules.vacuum import Hold, StoredFile
 
 # Files of side tables are counted under the names of these.
 DATA, LOG_FILES, LEASE, HOLD, TEMPORARY = "data", "log", "lease", "hold", "temporary"

@@ -20,9 +20,9 @@ from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.commits.vacuum_report import VacuumReport
 from tidewheel.commits.vacuum_steps import delete_log
-from tidewheel.indexing.batches import batches_since
-from tidewheel.indexing.side_tables import SideBatch, unneeded_batches
-from tidewheel.indexing.vacuum import log_unneeded, unneeded
+from tidewheel.indexing.core.batches import batches_since
+from tidewheel.indexing.core.side_tables import SideBatch, unneeded_batches
+from tidewheel.indexing.rules.vacuum import log_unneeded, unneeded
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import list_log, removed_after

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from tidewheel.commits.vacuum_report import VacuumReport
-from tidewheel.indexing.vacuum import StoredFile
+from tidewheel.indexing.rules.vacuum import StoredFile
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import LogFiles
 

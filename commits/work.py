@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from deltalake import Field
 
 from tidewheel.commits.written import Written
-from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.core.plan import Plan
 from tidewheel.storage.location import Location
 
 LOG = logging.getLogger(__name__)

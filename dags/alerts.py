@@ -11,8 +11,8 @@ import os
 from importlib import import_module
 from typing import Any
 
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.durations import duration_text
-from tidewheel.indexing.slots import iso
 
 LOG = logging.getLogger(__name__)
 ALERT_VARIABLE = "TIDEWHEEL_ALERT"

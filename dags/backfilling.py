@@ -14,11 +14,10 @@ from airflow.sdk import DAG, Param, TriggerRule
 
 from tidewheel.dags.forms import CONFIRMATIONS, confirmation_params, flag, moment_param
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say
-from tidewheel.dags.quick_start import use_quick_compiler
 from tidewheel.dags.receipts import write_metrics
 from tidewheel.dags.refreshing import refresh_behind
 from tidewheel.dags.timetable import ALWAYS
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -67,6 +66,8 @@ class Backfill(ArchiveOperator):
     """Bring a range of slots in one Spark session, many of them in each commit."""
 
     def work(self, archive: Archive, context: Context) -> dict[str, Any]:
+        from tidewheel.jobs.process.quick_start import use_quick_compiler
+
         params = context["params"]
         many = params["allow_many"]
         slots = archive.slots_to_fill(params["start"], params["end"], missing=params["missing_only"], allow_many=many)

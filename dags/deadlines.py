@@ -16,7 +16,7 @@ from airflow.sdk.definitions.deadline import BaseDeadlineReference, DeadlineAler
 from airflow.sdk.timezone import utcnow
 
 from tidewheel.dags.alerts import freshness_missed
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
 
 
 class RunMade(BaseDeadlineReference):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidewheel.indexing.definition import ArchiveFile, SourceKind
+from tidewheel.indexing.core.definition import ArchiveFile, SourceKind
 from tidewheel.indexing.durations import duration_text
 
 

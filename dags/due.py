@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidewheel.dags.timetable import ArchiveTimetable
-from tidewheel.indexing.cron import NEVER
-from tidewheel.indexing.definition import ArchiveFile
-from tidewheel.indexing.state import TableState
+from tidewheel.indexing.core.cron import NEVER
+from tidewheel.indexing.core.definition import ArchiveFile
+from tidewheel.indexing.core.state import TableState
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive

@@ -17,7 +17,7 @@ from tidewheel.dags.backfilling import backfill_dag
 from tidewheel.dags.folder_faults import Fault
 from tidewheel.dags.maintenance import maintenance_dag
 from tidewheel.dags.scheduled import scheduled_dag
-from tidewheel.indexing.cron import NEVER
+from tidewheel.indexing.core.cron import NEVER
 from tidewheel.indexing.errors import InvalidInput
 
 

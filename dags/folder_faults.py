@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tidewheel.dags.pools import make_missing, pools_of
 from tidewheel.dags.wording import typed_here
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
 
 LOG = logging.getLogger(__name__)
 Fault = tuple[str, str]  # what is wrong, and what to do

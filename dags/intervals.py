@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidewheel.dags.timetable import ArchiveTimetable
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
+from tidewheel.indexing.core.slots import TimeAxis, iso, micros
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.slots import TimeAxis, iso, micros
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

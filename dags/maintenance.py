@@ -25,7 +25,7 @@ from tidewheel.dags.priority import BY_HAND
 from tidewheel.dags.receipts import small_receipt, write_metrics
 from tidewheel.dags.refreshing import refresh_behind
 from tidewheel.dags.watching import overdue_expiry, worries
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.printable import counted
 

@@ -17,7 +17,6 @@ from airflow.sdk.bases.operator import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tidewheel.dags.forms import refuse_unknown_keys
-from tidewheel.dags.quick_start import kept, use_class_archive
 from tidewheel.dags.wording import lines_of
 from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled, TidewheelError
 
@@ -46,6 +45,8 @@ class ArchiveOperator(BaseOperator):
         self.archive_file = archive_file
 
     def execute(self, context: Context) -> Any:
+        from tidewheel.jobs.process.quick_start import kept, use_class_archive
+
         with kept(os.environ):
             use_class_archive(os.environ)
             return self.guarded(context, lambda: self.work(self.opened(), context))

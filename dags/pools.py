@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput
 
 PoolsDocument = dict[str, dict[str, object]]

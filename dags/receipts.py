@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tidewheel.dags.watching import missing_slots
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.slots import TimeAxis, iso
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.slots import TimeAxis, iso
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive

@@ -15,7 +15,7 @@ from airflow.sdk import Asset, TriggerRule
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tidewheel.dags.operators import ArchiveOperator, say, skip_without_table
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -21,7 +21,7 @@ from tidewheel.dags.refreshing import refresh_behind
 from tidewheel.dags.source_check import SourceThere
 from tidewheel.dags.timetable import ALWAYS, ArchiveTimetable
 from tidewheel.dags.updating import UpdateArchive
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
 
 # With a pool, runs may wait for their batches side by side; a late one does not hold up the next.
 ACTIVE_RUNS_WITH_POOL = 16

@@ -16,8 +16,8 @@ from airflow.sdk.bases.sensor import BaseSensorOperator
 
 from tidewheel.dags.intervals import slots_of_run
 from tidewheel.dags.operators import guarded
-from tidewheel.indexing.definition import ArchiveFile, SourceKind
-from tidewheel.indexing.source_paths import path_for_slot
+from tidewheel.indexing.archive_file.source_paths import path_for_slot
+from tidewheel.indexing.core.definition import ArchiveFile, SourceKind
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -15,7 +15,7 @@ from airflow.sdk.timezone import coerce_datetime
 from airflow.timetables.base import DagRunInfo, DataInterval, TimeRestriction
 from airflow.timetables.interval import CronDataIntervalTimetable
 
-from tidewheel.indexing.slots import iso, micros, moment
+from tidewheel.indexing.core.slots import iso, micros, moment
 
 # The start date of an archive's DAG.
 ALWAYS = datetime(1900, 1, 1, tzinfo=UTC)

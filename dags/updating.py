@@ -16,18 +16,17 @@ from airflow.sdk import Asset
 from tidewheel.dags.forms import CONFIRMATIONS
 from tidewheel.dags.intervals import backfill_command, slots_of_run
 from tidewheel.dags.operators import ArchiveOperator, say
-from tidewheel.dags.quick_start import use_quick_compiler
 from tidewheel.dags.receipts import small_receipt, write_metrics
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.slots import iso, micros
 from tidewheel.indexing.errors import Damaged, InvalidInput, OutcomeUnknown, Refused
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.slots import iso, micros
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from tidewheel.archive import Archive
-    from tidewheel.indexing.plan import Plan
-    from tidewheel.indexing.state import TableState
+    from tidewheel.indexing.core.plan import Plan
+    from tidewheel.indexing.core.state import TableState
 
 # After an unknown outcome: how long to wait before each look into the log.
 LOOKS_S = (1, 5, 15, 30)
@@ -48,6 +47,7 @@ class UpdateArchive(ArchiveOperator):
         return document
 
     def _updated(self, archive: Archive, slots: range, context: Context) -> tuple[int | None, Receipt]:
+        from tidewheel.jobs.process.quick_start import use_quick_compiler
         from tidewheel.views.outcomes import plan_view, receipt_view
 
         self._create_if_absent(archive, slots, context)
@@ -101,6 +101,8 @@ class UpdateArchive(ArchiveOperator):
 
     def _create_if_absent(self, archive: Archive, slots: Sequence[int], context: Context) -> None:
         """The first run creates the table; a later one that finds none stops, since a mount may be missing."""
+        from tidewheel.jobs.process.quick_start import use_quick_compiler
+
         try:
             archive.snapshot()
             return

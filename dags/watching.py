@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidewheel.dags.due import Ranges
-from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.core.definition import Clock
+from tidewheel.indexing.core.slots import gaps_of, iso
+from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.durations import duration_text
-from tidewheel.indexing.slots import gaps_of, iso
-from tidewheel.indexing.state import TableState
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.commit import create_table, taken
 from tidewheel.commits.receipt import PROGRAM
+from tidewheel.indexing.core.receipts import Operation, Receipt
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.receipts import Operation, Receipt
-from tidewheel.jobs.schema import delta_fields
-from tidewheel.jobs.session import open_session
-from tidewheel.jobs.source import columns_declared, read_batch
+from tidewheel.jobs.data.schema import delta_fields
+from tidewheel.jobs.data.source import columns_declared, read_batch
+from tidewheel.jobs.process.session import open_session
 from tidewheel.storage.snapshot import Snapshot
 
 

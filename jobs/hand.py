@@ -17,20 +17,20 @@ from tidewheel.commits.operation import Hits, Lap, Try
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.commits.work import Work
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selection
+from tidewheel.indexing.core.receipts import HASH_MODULUS, Cell
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import ForgetPlan, MigratePlan, Selection
-from tidewheel.indexing.receipts import HASH_MODULUS, Cell
-from tidewheel.indexing.state import FileFact
-from tidewheel.jobs.carry_out import placed, read_files, write_work
-from tidewheel.jobs.expressions import keyed_digest, long, quoted
-from tidewheel.jobs.key_digests import key_digests
-from tidewheel.jobs.predicate import NOTHING_CHANGED, computing
-from tidewheel.jobs.schema import full_schema_of
-from tidewheel.jobs.selection import matched
-from tidewheel.jobs.session import open_session
-from tidewheel.jobs.side_sweep import selected_rows
+from tidewheel.jobs.data.carry_out import placed, read_files, write_work
+from tidewheel.jobs.data.expressions import keyed_digest, long, quoted
+from tidewheel.jobs.data.key_digests import key_digests
+from tidewheel.jobs.data.predicate import NOTHING_CHANGED, computing
+from tidewheel.jobs.data.schema import full_schema_of
+from tidewheel.jobs.data.selection import matched
+from tidewheel.jobs.data.side_sweep import selected_rows
+from tidewheel.jobs.process.session import open_session
 from tidewheel.storage.snapshot import Snapshot
 
 # Whole records that one predicate may match: their digests ride in the commit.

@@ -9,11 +9,11 @@ from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.operation import Lap, Try
 from tidewheel.commits.update import Update
 from tidewheel.commits.work import Work
+from tidewheel.indexing.core.guards import NOTHING_CONFIRMED, Confirmations, guard_count
+from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.guards import NOTHING_CONFIRMED, Confirmations, guard_count
-from tidewheel.indexing.plan import Plan
-from tidewheel.jobs.carry_out import carry_out
-from tidewheel.jobs.source import refuse_missing
+from tidewheel.jobs.data.carry_out import carry_out
+from tidewheel.jobs.data.source import refuse_missing
 
 
 def update(

@@ -16,9 +16,9 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidewheel.indexing.file_sizes import rows_per_group
-from tidewheel.indexing.layouts import MEBIBYTE
-from tidewheel.indexing.state import SubIndex
+from tidewheel.indexing.core.file_sizes import rows_per_group
+from tidewheel.indexing.core.layouts import MEBIBYTE
+from tidewheel.indexing.core.state import SubIndex
 from tidewheel.storage.location import Location
 
 # As Spark's writer is told: dictionaries that grow beyond it are given up.

@@ -20,12 +20,12 @@ from tidewheel.commits.operation import Hits, Lap, Try
 from tidewheel.commits.side_tables_in_use import filled_tables
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import counted, read_back
+from tidewheel.indexing.core.file_sizes import rows_per_file
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selection
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
-from tidewheel.indexing.file_sizes import rows_per_file
-from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import ForgetPlan, MigratePlan, Selection
-from tidewheel.indexing.state import FileFact
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.local.keys import digest_of, knows, typed_keys
 from tidewheel.local.rows import Rows, file_schema, matching_cells, rows_of, sorted_rows

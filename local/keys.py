@@ -1,6 +1,7 @@
 """Keys that are to be forgotten, as values of their columns, and the digests by which tombstones know them.
 
-The digest is the one that Spark computes for a record (`jobs/expressions.py`): of the key as Spark writes it in JSON.
+The digest is the one that Spark computes for a record (`jobs/data/expressions.py`): of the key as Spark writes it in
+JSON.
 Known here are the kinds that have one spelling: whole numbers, texts, dates and timestamps.
 """
 
@@ -15,8 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from tidewheel.indexing.core.receipts import Tombstone
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.receipts import Tombstone
 from tidewheel.storage.key_values import typed_key
 
 _KNOWN = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)

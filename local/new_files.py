@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.operation import Try
-from tidewheel.indexing.file_sizes import rows_per_file
-from tidewheel.indexing.plan import Plan
+from tidewheel.indexing.core.file_sizes import rows_per_file
+from tidewheel.indexing.core.plan import Plan
 from tidewheel.local.files import Shape, SortedFiles
 
 

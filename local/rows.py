@@ -17,9 +17,9 @@ import pyarrow.dataset as ds
 from deltalake import Schema
 
 from tidewheel.commits.written import CELL_COLUMNS
-from tidewheel.indexing.definition import PARTITION_COLUMNS
-from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.state import FileFact, SubIndex
+from tidewheel.indexing.core.definition import PARTITION_COLUMNS
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
 

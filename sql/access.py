@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidewheel.indexing.slots import iso
-from tidewheel.indexing.state import Bound, FileFact
+from tidewheel.indexing.core.slots import iso
+from tidewheel.indexing.core.state import Bound, FileFact
 from tidewheel.sql.key_conditions import KeyCondition
 
 

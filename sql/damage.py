@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 import duckdb
 
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError
 from tidewheel.indexing.printable import one_line
-from tidewheel.indexing.state import FileFact
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
 

@@ -11,8 +11,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidewheel.indexing.slots import iso
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.core.slots import iso
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.sql.access import Access
 from tidewheel.sql.damage import explained
 from tidewheel.sql.key_conditions import KeyCondition

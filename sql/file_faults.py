@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.indexing.printable import one_line
-from tidewheel.indexing.state import FileFact
 from tidewheel.sql.damage import FileGone, VersionGone
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 

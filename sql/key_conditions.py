@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidewheel.indexing.state import Bound
+from tidewheel.indexing.core.state import Bound
 from tidewheel.sql.quoting import Sql, join
 
 Values = tuple[Any, ...]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from xxhash import xxh64_intdigest
 
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.storage.location import Location
 
 if TYPE_CHECKING:

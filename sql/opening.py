@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tidewheel.indexing.as_of import answers_for, version_as_of, watermark_end_us
-from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.core.definition import Clock
+from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import Damaged, InvalidInput
-from tidewheel.indexing.receipts import Operation, Receipt
-from tidewheel.indexing.slots import iso
+from tidewheel.indexing.rules.as_of import answers_for, version_as_of, watermark_end_us
 from tidewheel.sql.pinned_version import PinnedVersion
 from tidewheel.sql.session import Session
 from tidewheel.storage.ledger_store import all_receipts, checked, ledger_of

@@ -12,9 +12,9 @@ from functools import cached_property
 
 import duckdb
 
-from tidewheel.indexing.as_of import watermark_end_us
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.rules.as_of import watermark_end_us
 from tidewheel.sql.access import Access, choose
 from tidewheel.sql.column_types import duckdb_type
 from tidewheel.sql.damage import refuse_replaced

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 from deltalake import Field
 
-from tidewheel.indexing.as_of import answers_for, as_of_default_us
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.slots import iso
+from tidewheel.indexing.rules.as_of import answers_for, as_of_default_us
 from tidewheel.sql.connections import open_connection
 from tidewheel.sql.damage import VersionGone
 from tidewheel.sql.key_filters import KeyFilters

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 import duckdb
 from deltalake import Field
 
-from tidewheel.indexing.definition import PARTITION_COLUMNS, STORED_COLUMNS
+from tidewheel.indexing.core.definition import PARTITION_COLUMNS, STORED_COLUMNS
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged, InvalidInput
-from tidewheel.indexing.state import FileFact
 from tidewheel.sql.column_types import arrow_schema, duckdb_type
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_list
 from tidewheel.sql.templates import render

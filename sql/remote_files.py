@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.sql.quoting import Sql, quote_identifier
 from tidewheel.storage.location import Location
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from arro3.core import Table
 
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.slots import iso
 from tidewheel.sql.access import Access
 from tidewheel.storage.python_values import python_values
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.toml_page import Fault
+from tidewheel.indexing.toml.page import Fault
 from tidewheel.queries.aggregates import MAKERS, Argument, aggregate
 from tidewheel.queries.standing.query import Call, Named, Query, QueryText, call_name
 from tidewheel.sql.guard import syntax_nodes, syntax_tree

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
-from tidewheel.indexing.state import FileFact
 from tidewheel.sql.access import Access
 from tidewheel.sql.connections import open_connection, open_sandbox
 from tidewheel.sql.damage import explained

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidewheel.indexing.as_of import watermark_end_us
-from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.core.definition import Clock
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.slots import iso
+from tidewheel.indexing.rules.as_of import watermark_end_us
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_literal
 from tidewheel.sql.relations import LIVE_EXTRA, LocalFiles, Shape
 from tidewheel.sql.templates import render

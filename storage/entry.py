@@ -14,10 +14,10 @@ from typing import Any
 from deltalake import CommitProperties, PostCommitHookProperties, Schema
 from deltalake.transaction import AddAction, RemoveAction, Transaction
 
-from tidewheel.indexing.definition import PARTITION_COLUMNS
-from tidewheel.indexing.plan_columns import partitions_of
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.core.definition import PARTITION_COLUMNS
+from tidewheel.indexing.core.plan_columns import partitions_of
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.storage.snapshot import (
     DEFINITION_KEY,
     DIGEST_MODULUS,

@@ -7,8 +7,8 @@ from typing import Any
 
 from arro3.core import DataType, Table
 
-from tidewheel.indexing.slots import micros
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.core.slots import micros
+from tidewheel.indexing.core.state import FileFact
 
 # Delta allows writers to cut the timestamps of their statistics to milliseconds.
 STATISTIC_CUT = timedelta(microseconds=999)

@@ -21,10 +21,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
 
-from tidewheel.indexing.definition import Retention
+from tidewheel.indexing.core.definition import Retention
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.vacuum import HOLD_STALE_US, Hold, holds_in_force
+from tidewheel.indexing.rules.vacuum import HOLD_STALE_US, Hold, holds_in_force
 from tidewheel.storage.floor import floor
 from tidewheel.storage.location import SIDE_FOLDER, Location
 from tidewheel.storage.log_files import LogFiles, list_log

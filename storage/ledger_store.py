@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tidewheel.indexing.changes import Change, changes_between
+from tidewheel.indexing.core.ledger import Ledger, fold_all
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.ledger import Ledger, fold_all
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.state import TableState
+from tidewheel.indexing.rules.changes import Change, changes_between
 from tidewheel.storage.receipt_files import ENTRY_REMEDY, MadeOf
 from tidewheel.storage.remembered import Remembered
 from tidewheel.storage.snapshot import Snapshot, unlike_commits

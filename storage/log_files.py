@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import one_line
-from tidewheel.indexing.vacuum import StoredFile, unreferenced, version_needed_min
+from tidewheel.indexing.rules.vacuum import StoredFile, unreferenced, version_needed_min
 from tidewheel.storage.location import Location
 from tidewheel.storage.stored_files import stored_files
 

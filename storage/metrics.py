@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.slots import MICROS_PER_SECOND
-from tidewheel.indexing.state import TableState
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.slots import MICROS_PER_SECOND
+from tidewheel.indexing.core.state import TableState
 from tidewheel.storage.ledger_store import all_receipts, receipts_after, state_of
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from arro3.core import Array, ChunkedArray, DataType
 
-from tidewheel.indexing.slots import iso
+from tidewheel.indexing.core.slots import iso
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,10 +12,10 @@ import zlib
 from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.printable import one_line
-from tidewheel.indexing.receipts import Receipt
 from tidewheel.storage.location import Location
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.remembered import told_of

@@ -21,10 +21,10 @@ from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.schema import PrimitiveType
 
-from tidewheel.indexing.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, Definition
+from tidewheel.indexing.core.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, Definition
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged, InvalidInput, Unavailable
 from tidewheel.indexing.printable import one_line
-from tidewheel.indexing.state import FileFact
 from tidewheel.storage.file_facts import facts_in
 from tidewheel.storage.location import Location
 from tidewheel.storage.machine import machine_fault

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tidewheel.indexing.fates import FATES
-from tidewheel.indexing.vacuum import StoredFile
+from tidewheel.indexing.core.fates import FATES
+from tidewheel.indexing.rules.vacuum import StoredFile
 from tidewheel.storage.location import Location
 
 # The folders that attempts write into: run-20261118T100000-1f3a5c7e0b2d-1.

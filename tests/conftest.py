@@ -50,7 +50,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session for all tests: a cold one takes seconds."""
-    from tidewheel.jobs.session import open_session
+    from tidewheel.jobs.process.session import open_session
 
     session = open_session("tidewheel tests")
     yield session

@@ -25,10 +25,10 @@ from pyspark.java_gateway import launch_gateway
 from tests.support.archives import SmallArchive, generation_of, random_batch
 from tests.support.kill_child import DONE, FOUND, REFUSED, Order, run
 from tidewheel.commits.vacuum import vacuum
+from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.indexing.oracle import Record
-from tidewheel.jobs.audit import audit
-from tidewheel.jobs.session import session_conf
+from tidewheel.jobs.audit.compare import audit
+from tidewheel.jobs.process.session import session_conf
 
 SPAN = 4
 JVM_SHARE = 0.1

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidewheel.heatmap import short_count
-from tidewheel.indexing.slots import micros
+from tidewheel.indexing.core.slots import micros
 from tidewheel.queries.standing.query import Query
 from tidewheel.views.figures import short_iso
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 from tidewheel.clock import Moment, moment_us
 from tidewheel.derived import names_answers, refuse_derived, row_check
 from tidewheel.hands import archive_job
-from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.core.definition import Clock
+from tidewheel.indexing.core.guards import guard_count
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.slots import TimeAxis, count_of, gaps_of, gaps_within, range_members
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.guards import guard_count
-from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.slots import TimeAxis, count_of, gaps_of, gaps_within, range_members
 from tidewheel.resolve import Target, archives_folder, resolve
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from tidewheel.commits.quarantine import Quarantined
     from tidewheel.commits.undo import Undone
     from tidewheel.commits.vacuum_report import VacuumReport
-    from tidewheel.indexing.advisor import Advice, Constraints
-    from tidewheel.indexing.changes import Change
-    from tidewheel.indexing.forecast import Forecast
-    from tidewheel.indexing.guards import Confirmations
-    from tidewheel.indexing.plan import Plan
-    from tidewheel.indexing.receipts import Receipt
-    from tidewheel.indexing.state import TableState
-    from tidewheel.indexing.status import Status
-    from tidewheel.jobs.audit import AuditReport
+    from tidewheel.indexing.core.guards import Confirmations
+    from tidewheel.indexing.core.plan import Plan
+    from tidewheel.indexing.core.receipts import Receipt
+    from tidewheel.indexing.core.state import TableState
+    from tidewheel.indexing.cost.advisor import Advice, Constraints
+    from tidewheel.indexing.cost.forecast import Forecast
+    from tidewheel.indexing.rules.changes import Change
+    from tidewheel.indexing.rules.status import Status
+    from tidewheel.jobs.audit.compare import AuditReport
     from tidewheel.sql.explanations import Explanation
     from tidewheel.sql.questions import Question
     from tidewheel.sql.reader import Reader
@@ -271,7 +271,7 @@ class Archive:
 
     def audit(self, *, deep: bool = True) -> AuditReport:
         """Compare what the ledger says is alive with what is in the files, cell by cell; with `deep`, row by row."""
-        from tidewheel.jobs.audit import audit
+        from tidewheel.jobs.audit.compare import audit
 
         return audit(self.job, deep=deep, rows=row_check(self))
 
@@ -310,7 +310,7 @@ class Archive:
 
     def forecast(self, updates: int, *, assume_last: int = 0) -> Forecast:
         """What the next updates will expire and rewrite; with `assume_last`, batches like the mean of so many slots."""
-        from tidewheel.indexing.forecast import forecast
+        from tidewheel.indexing.cost.forecast import forecast
         from tidewheel.measures import cells_with_bytes
         from tidewheel.storage.ledger_store import state_of
 
@@ -332,7 +332,7 @@ class Archive:
 
         `probe_rows`: how many records a probe answers.
         """
-        from tidewheel.indexing.advisor import Constraints, advise
+        from tidewheel.indexing.cost.advisor import Constraints, advise
         from tidewheel.measures import workload_of
         from tidewheel.storage.ledger_store import state_of
 
@@ -461,6 +461,6 @@ def _optional_us(given: Moment | None) -> int | None:
 def _confirmations(
     allow_future: bool, allow_jump: bool, allow_shrink: bool = False, allow_many: bool = False
 ) -> Confirmations:
-    from tidewheel.indexing.guards import Confirmations
+    from tidewheel.indexing.core.guards import Confirmations
 
     return Confirmations(allow_future, allow_jump, allow_shrink, allow_many)

@@ -86,7 +86,7 @@ def _spark_lost(error: Exception) -> TidewheelError | None:
     """Whatever fails after the Java process behind Spark has ended fails for that."""
     if "pyspark" not in sys.modules:
         return None
-    from tidewheel.jobs.java import spark_lost
+    from tidewheel.jobs.process.java import spark_lost
 
     return spark_lost(error, _STATE)
 

@@ -14,7 +14,7 @@ import click
 
 from tidewheel.cli import main
 from tidewheel.commands import LEAVES
-from tidewheel.indexing.archive_reference import archive_file_reference
+from tidewheel.indexing.archive_file.reference import archive_file_reference
 from tidewheel.queries.standing.query_reference import query_file_reference
 
 _OPENING = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
+from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.slots import micros
 
 Moment = datetime | date | str
 

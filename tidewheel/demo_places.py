@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from tidewheel.indexing.definition import DERIVED_KINDS, ArchiveFile
+from tidewheel.indexing.archive_file.source_paths import path_for_slot
+from tidewheel.indexing.core.definition import DERIVED_KINDS, ArchiveFile
 from tidewheel.indexing.errors import InvalidInput, Refused
-from tidewheel.indexing.source_paths import path_for_slot
 from tidewheel.output import Output
 from tidewheel.resolve import archives_folder, read_archive_file
 

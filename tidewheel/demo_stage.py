@@ -18,10 +18,10 @@ from rich.status import Status as Spinner
 from rich.text import Text
 
 from tidewheel.heatmap import APPENDED, CHANGED, HeatMap, marks_of
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.slots import TimeAxis
-from tidewheel.indexing.status import Status, status_of
+from tidewheel.indexing.rules.status import Status, status_of
 from tidewheel.output import Output
 from tidewheel.views.figures import count, seconds, size, slots_name
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.commits.attempt import Outcome
     from tidewheel.commits.vacuum_report import VacuumReport
-    from tidewheel.jobs.audit import AuditReport
+    from tidewheel.jobs.audit.compare import AuditReport
     from tidewheel.sql.results import Result
 
 _WIDTH_MAX = 100

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tidewheel.indexing.slots import TimeAxis, moment
+from tidewheel.indexing.core.slots import TimeAxis, moment
 
 if TYPE_CHECKING:
     import pyarrow as pa

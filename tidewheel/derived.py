@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tidewheel.indexing.definition import DERIVED_KINDS
+from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.resolve import Target
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
-    from tidewheel.jobs.audit import RowCheck
+    from tidewheel.jobs.audit.compare import RowCheck
     from tidewheel.sql.questions import Question
 
 _ANSWERS = re.compile(r"""\banswers"?\s*\.""", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Who writes the files of an operation: the hand that an archive's jobs are given.
 
-This process moves what is small enough (`indexing/hands.py`), Spark the rest; TIDEWHEEL_HAND=local or =spark decides.
-What this process cannot do at all (a predicate, keys of other kinds, quarantined records), Spark does.
+This process moves what is small enough (`indexing/core/hands.py`), Spark the rest; TIDEWHEEL_HAND=local or =spark
+decides. What this process cannot do at all (a predicate, keys of other kinds, quarantined records), Spark does.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tidewheel.indexing.definition import ArchiveFile
+from tidewheel.indexing.core.definition import ArchiveFile
+from tidewheel.indexing.core.hands import Choice, HandKind, choose_hand
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.hands import Choice, HandKind, choose_hand
 
 if TYPE_CHECKING:
     from tidewheel.commits.archive import ArchiveJob
     from tidewheel.commits.operation import Hand, Hits, Lap, Try
     from tidewheel.commits.work import Work
-    from tidewheel.indexing.plan import Plan
-    from tidewheel.indexing.plan_kinds import Selection
-    from tidewheel.indexing.state import FileFact
+    from tidewheel.indexing.core.plan import Plan
+    from tidewheel.indexing.core.plan_kinds import Selection
+    from tidewheel.indexing.core.state import FileFact
     from tidewheel.storage.location import Location
     from tidewheel.storage.snapshot import Snapshot
 

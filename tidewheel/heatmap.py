@@ -21,11 +21,11 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.state import SubIndex
-from tidewheel.indexing.status import SubIndexStatus
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.state import SubIndex
+from tidewheel.indexing.rules.status import SubIndexStatus
 from tidewheel.views.definitions import generation_text
 from tidewheel.views.figures import size
 

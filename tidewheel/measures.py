@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.state import SubIndex, TableState
+from tidewheel.indexing.cost.forecast import Stored
+from tidewheel.indexing.cost.workloads import Workload
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.forecast import Stored
-from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.state import SubIndex, TableState
-from tidewheel.indexing.workloads import Workload
 
 
 def cells_with_bytes(state: TableState) -> Stored:

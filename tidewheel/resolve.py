@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from tidewheel.indexing.definition import DERIVED_KINDS, ArchiveFile, Source, SourceKind
+from tidewheel.indexing.core.definition import DERIVED_KINDS, ArchiveFile, Source, SourceKind
 from tidewheel.indexing.errors import InvalidInput
 
 FOLDER_VARIABLE = "TIDEWHEEL_ARCHIVES"
@@ -78,7 +78,7 @@ def known_archives() -> list[str]:
 
 def read_archive_file(path: Path) -> ArchiveFile:
     """The archive file at a path, its relative paths made absolute."""
-    from tidewheel.indexing.archive_file import parse_archive_file
+    from tidewheel.indexing.archive_file.read import parse_archive_file
 
     try:
         text = path.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from benchmarks.contenders.duckdb_file import DuckDBFile
 from benchmarks.contenders.ours import UNBOUNDED, Ours
 from benchmarks.contenders.sorted_copy import SortedCopy
 from benchmarks.contenders.unindexed import Unindexed
-from tidewheel.indexing.layouts import LayoutKind, Strategy
+from tidewheel.indexing.core.layouts import LayoutKind, Strategy
 
 SQUARES = (1, 2, 3, 4, 5, 6)
 _SHORT = {

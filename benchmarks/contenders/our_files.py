@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql.types import LongType
 
-from tidewheel.indexing.layouts import GROUP_BYTES, GROUP_ROWS
-from tidewheel.jobs.write import key_options
+from tidewheel.indexing.core.layouts import GROUP_BYTES, GROUP_ROWS
+from tidewheel.jobs.data.write import key_options
 
 RECORD_BYTES = 1000  # about, in the races whose files are given this
 DIRECTORY = {

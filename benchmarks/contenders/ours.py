@@ -12,10 +12,10 @@ from benchmarks.file_contender import FileContender
 from benchmarks.parquet_reader import DataFile, ParquetReader
 from benchmarks.stream import INTERVAL_US, SPARK_SCHEMA, as_of_us
 from tidewheel.hands import archive_job
-from tidewheel.indexing.definition import ArchiveFile, Clock, Policy, Retention, Schedule, Source, SourceKind
-from tidewheel.indexing.guards import Confirmations
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.definition import ArchiveFile, Clock, Policy, Retention, Schedule, Source, SourceKind
+from tidewheel.indexing.core.guards import Confirmations
+from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.jobs.create import create
 from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame
 
 from benchmarks.contender import Family
 from benchmarks.contenders.ours import Ours
-from tidewheel.indexing.layouts import Strategy
-from tidewheel.jobs import write
+from tidewheel.indexing.core.layouts import Strategy
+from tidewheel.jobs.data import write
 
 SUBINDEX = ("layout", "g", "e")  # Spark's writer wants the rows of a folder together
 

@@ -19,8 +19,8 @@ from benchmarks.measures import MEGABYTE, resident_bytes
 from benchmarks.standing.rivals import Answers
 from benchmarks.standing.stream import AXIS, FIELDS, LIVES_DAYS, Size, batch
 from tidewheel.hands import archive_job
-from tidewheel.indexing.definition import Clock, Definition, Retention
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.core.definition import Clock, Definition, Retention
+from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.refresh import Refresh, Refreshed

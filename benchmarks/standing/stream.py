@@ -11,8 +11,8 @@ import pyarrow as pa
 from deltalake import Field
 from deltalake.schema import PrimitiveType
 
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.durations import duration_text
-from tidewheel.indexing.slots import TimeAxis
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.select_parser import SelectParser

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.slots import iso
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derivation import derived_job, is_there, stored_trees

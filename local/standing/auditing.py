@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.audit import Finding, Kind
-from tidewheel.indexing.batches import source_of
-from tidewheel.indexing.ledger import Ledger
+from tidewheel.indexing.core.batches import source_of
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.receipts import BatchKey
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.receipts import BatchKey
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.rules.audit import Finding, Kind
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.derivation import derived_job, source_job, stored_trees
 from tidewheel.local.standing.derived import PART, completed

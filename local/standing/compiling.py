@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.toml_page import Fault, faulty
+from tidewheel.indexing.toml.page import Fault, faulty
 from tidewheel.local.standing.columns import answer_columns, partial_columns
 from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.technique_folds import named_technique

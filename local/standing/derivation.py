@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.observe import observe
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.columns import (
     ANSWER_COLUMNS,

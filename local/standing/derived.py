@@ -23,16 +23,16 @@ from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import PROGRAM, bare_receipt, receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, read_back
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import plan_nothing
+from tidewheel.indexing.core.plan_parts import PartsPlan, plan_parts
+from tidewheel.indexing.core.receipts import BatchKey, Cell, Observation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.core.state import SubIndex, TableState
 from tidewheel.indexing.durations import MICROS_PER_UNIT
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import plan_nothing
-from tidewheel.indexing.plan_parts import PartsPlan, plan_parts
-from tidewheel.indexing.receipts import BatchKey, Cell, Observation, Receipt, SlotReceipt
-from tidewheel.indexing.receipts import Operation as Kind
-from tidewheel.indexing.slots import TimeAxis
-from tidewheel.indexing.state import SubIndex, TableState
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.local.standing.row_hashes import hashes_of

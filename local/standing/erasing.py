@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome
-from tidewheel.indexing.receipts import Tombstone
+from tidewheel.indexing.core.receipts import Tombstone
 from tidewheel.local.keys import digest_of, knows
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derived import PART

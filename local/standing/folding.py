@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import duckdb
 import pyarrow as pa
 
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import Due, KernelFolder, fits
 from tidewheel.local.standing.technique_folds import KERNELS, SQL, TechniqueFolder, named_technique

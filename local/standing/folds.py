@@ -17,8 +17,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.slots import TimeAxis
 from tidewheel.local.standing.partial_sql import Input, combined
 from tidewheel.local.standing.partials import aggregate_of, arrow_types, call_inputs, inputs_of
 from tidewheel.queries.aggregates import Kind

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.standing.columns import arrow_types_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partial_sql import FLOATS

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.ledger import Ledger
-from tidewheel.indexing.slots import TimeAxis, iso
 from tidewheel.local.standing.derivation import derived_job, is_there
 from tidewheel.local.standing.folding import way_of
 from tidewheel.local.standing.partials import aggregate_of, inputs_of

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.partial_sql import Input, buckets_query, collected, lifted
 from tidewheel.queries.aggregates import aggregate

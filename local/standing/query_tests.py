@@ -16,9 +16,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.slots import iso, micros
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.slots import iso, micros
 from tidewheel.local.standing.columns import arrow_types_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder

@@ -16,12 +16,12 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.undo import undo
-from tidewheel.indexing.batches import source_of
-from tidewheel.indexing.definition import Clock
+from tidewheel.indexing.core.batches import source_of
+from tidewheel.indexing.core.definition import Clock
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.ledger import Ledger
 from tidewheel.indexing.printable import one_line
-from tidewheel.indexing.receipts import BatchKey
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, stored_trees
 from tidewheel.local.standing.derived import Batches, put
 from tidewheel.local.standing.erasing import erase

@@ -19,10 +19,10 @@ from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import receipt_of
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes, counted, read_back
-from tidewheel.indexing.plan import FileChange, Plan
-from tidewheel.indexing.plan_kinds import plan_nothing
-from tidewheel.indexing.receipts import BatchKey, Cell, Cells, Receipt, Tombstone
-from tidewheel.indexing.receipts import Operation as Kind
+from tidewheel.indexing.core.plan import FileChange, Plan
+from tidewheel.indexing.core.plan_kinds import plan_nothing
+from tidewheel.indexing.core.receipts import BatchKey, Cell, Cells, Receipt, Tombstone
+from tidewheel.indexing.core.receipts import Operation as Kind
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.derived import PART

@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import check_sizes
+from tidewheel.indexing.core.receipts import Batch, Operation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.indexing.receipts import Batch, Operation, Receipt, SlotReceipt, Tombstone
-from tidewheel.indexing.state import TableState
 from tidewheel.local.keys import are_forgotten, knows
 from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.queries.standing.lineage import Cover, Coverage

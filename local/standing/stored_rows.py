@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns, partial_columns
 from tidewheel.local.standing.derived import PART

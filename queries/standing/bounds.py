@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import Refused
-from tidewheel.indexing.ledger import Ledger
-from tidewheel.indexing.slots import TimeAxis
 from tidewheel.queries.standing.query import Query
 
 REPORTS_MAX = 100_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.durations import duration_text
-from tidewheel.indexing.field_kinds import NAME
+from tidewheel.indexing.toml.kinds import NAME
 from tidewheel.queries.standing.query_fields import REFERENCE
 
 

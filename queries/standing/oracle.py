@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.queries.operation import Aggregate
 from tidewheel.queries.standing.query import Counts, Terms
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
-from tidewheel.indexing.toml_page import Fault
+from tidewheel.indexing.toml.page import Fault
 
 LIVE = "live"
 PART_BYTES = 4

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidewheel.indexing import column_kinds, field_kinds
+from tidewheel.indexing.archive_file import column_kinds
 from tidewheel.indexing.durations import DURATION_MAX_US, MICROS_PER_UNIT, duration_text
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.field_kinds import Kind, check_each, choice, duration, kind_name, whole
-from tidewheel.indexing.toml_page import Absent, Field, Form
+from tidewheel.indexing.toml import kinds
+from tidewheel.indexing.toml.kinds import Kind, check_each, choice, duration, kind_name, whole
+from tidewheel.indexing.toml.page import Absent, Field, Form
 from tidewheel.queries.standing.query import LIVE, Counts, Erasure
 
 WINDOW_MAX_US = 400 * MICROS_PER_UNIT["d"]
@@ -66,12 +67,12 @@ _LATER = Absent.DECIDED_BY_RULE
 
 FIELDS: tuple[Field, ...] = (
     Field(
-        "query", "name", field_kinds.NAME,
+        "query", "name", kinds.NAME,
         "What commands and views call the query.",
         "top_talkers", default=_LATER, default_note="the name of the file",
     ),
     Field(
-        "query", "of", field_kinds.NAME,
+        "query", "of", kinds.NAME,
         "The archive that is asked.",
         "netflow",
     ),
@@ -157,7 +158,7 @@ FIELDS: tuple[Field, ...] = (
         "delete", default="delete",
     ),
     Field(
-        "query", "technique", field_kinds.TEXT,
+        "query", "technique", kinds.TEXT,
         "How partials are folded into answers: `kernels`, `sql`, or a technique of the literature by its name; the "
         "answers are the same.",
         "SlickDeque (Inv)", default="", default_note="`kernels`, where they fit",

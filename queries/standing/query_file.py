@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.durations import duration_text
-from tidewheel.indexing.slots import TimeAxis
-from tidewheel.indexing.toml_lines import element
-from tidewheel.indexing.toml_page import Fault, Page, faulty, page_content
+from tidewheel.indexing.toml.lines import element
+from tidewheel.indexing.toml.page import Fault, Page, faulty, page_content
 from tidewheel.queries.standing.query import Counts, QueryText, Terms
 from tidewheel.queries.standing.query_fields import FORM
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidewheel.indexing.page_reference import section_table
+from tidewheel.indexing.toml.reference import section_table
 from tidewheel.queries.aggregates import HOLISTIC, MAKERS, Kind
 from tidewheel.queries.standing.query_fields import FORM
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidewheel.indexing.toml_page import Absent, Field
+from tidewheel.indexing.toml.page import Absent, Field
 from tidewheel.queries.standing.query_fields import FORM
 
 

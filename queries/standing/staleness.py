@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from tidewheel.indexing.batches import source_of
-from tidewheel.indexing.ledger import Ledger
-from tidewheel.indexing.receipts import BatchKey
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.batches import source_of
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.receipts import BatchKey
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.queries.standing.lineage import DIGEST_MASK, Cover, PartialLineage
 from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.tree import Assignment, Tree, window_of

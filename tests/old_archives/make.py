@@ -28,7 +28,7 @@ from tests.old_archives.contents import (
     OldArchive,
 )
 from tidewheel.archive import Archive
-from tidewheel.indexing.layouts import LayoutKind, Strategy
+from tidewheel.indexing.core.layouts import LayoutKind, Strategy
 from tidewheel.resolve import resolve
 
 FORGOTTEN_THROUGH = 7

@@ -27,11 +27,11 @@ from tidewheel.commits.operation import Try
 from tidewheel.commits.undo import undo
 from tidewheel.commits.update import Update
 from tidewheel.commits.vacuum import vacuum
+from tidewheel.indexing.core.guards import Confirmations
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.receipts import Operation, Receipt
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.indexing.guards import Confirmations
-from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.storage.snapshot import Snapshot
 
 SHRINK_MAX = 0.5

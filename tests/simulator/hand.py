@@ -16,12 +16,12 @@ from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.operation import Hits, Lap, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import Written
+from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, RULES, SHORT_LIVED
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selection
+from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.fates import DEAD_ON_ARRIVAL, FORGOTTEN, RULES, SHORT_LIVED
-from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.plan import Plan
-from tidewheel.indexing.plan_kinds import ForgetPlan, MigratePlan, Selection
-from tidewheel.indexing.state import FileFact, SubIndex
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.snapshot import Snapshot
 
@@ -45,7 +45,7 @@ class MemoryHand:
         return Work(plan, folder, self._written(plan, folder, self._kept(one, plan), {}))
 
     def bring(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        """What `jobs/carry_out.py` does: the batch judged and placed, with what stays of the files rewritten."""
+        """What `jobs/data/carry_out.py` does: the batch judged and placed, with what stays of the files rewritten."""
         if plan.rewritten:
             one.job.table.check_files([change.file for change in plan.rewritten])
         read = {slot: self.world.batch(slot) for slot in plan.slots}

@@ -13,13 +13,13 @@ from tests.simulator.actors import Actor, Order
 from tests.simulator.memory import MemorySnapshot
 from tests.simulator.world import World
 from tests.support.model_table import cells_of
-from tidewheel.indexing.audit import FileContent, content_findings, ledger_findings, receipt_findings
-from tidewheel.indexing.batches import batches_at
+from tidewheel.indexing.core.batches import batches_at
+from tidewheel.indexing.core.layouts import Strategy
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.core.receipts import Operation
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.layouts import Strategy
-from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.receipts import Operation
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.rules.audit import FileContent, content_findings, ledger_findings, receipt_findings
 from tidewheel.storage.ledger_store import all_receipts, ledger_of
 
 Check = Callable[[World], Iterator[str]]

@@ -20,12 +20,12 @@ from tests.simulator.faults import Fault
 from tests.simulator.world import Fold, World
 from tidewheel.commits.commit import partition_fields, stored_fields
 from tidewheel.commits.table import Queue
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.ledger import Ledger
-from tidewheel.indexing.receipts import Operation, Receipt
-from tidewheel.indexing.state import FileFact
-from tidewheel.indexing.vacuum import StoredFile
+from tidewheel.indexing.rules.vacuum import StoredFile
 from tidewheel.storage.entry import Entry, NewFile
 from tidewheel.storage.floor import FLOORS, UNDOS
 from tidewheel.storage.location import ListedFile, Location

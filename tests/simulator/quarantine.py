@@ -14,7 +14,7 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.written import Written
-from tidewheel.indexing.side_tables import SideBatch
+from tidewheel.indexing.core.side_tables import SideBatch
 from tidewheel.storage.location import Location
 
 _CONDITION = re.compile(r"\(slot = (-?\d+) and attempt = '([^']+)'\)")

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from tests.simulator.actors import Order
 from tests.support.model_table import definition_of, random_generation
-from tidewheel.indexing.definition import Definition, Retention
+from tidewheel.indexing.core.definition import Definition, Retention
 
 WRITERS = 2
 READERS = 3

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from tests.simulator.faults import Fault
-from tidewheel.indexing.definition import Definition
-from tidewheel.indexing.ledger import Ledger, fold
-from tidewheel.indexing.oracle import Oracle, Record
-from tidewheel.indexing.receipts import Operation, Receipt
-from tidewheel.indexing.state import FileFact, TableState
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.ledger import Ledger, fold
+from tidewheel.indexing.core.oracle import Oracle, Record
+from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.state import FileFact, TableState
 
 BATCH_SIZES = (0, 1, 3, 6, 9)
 KEYS = 5

@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from tidewheel.dags.embedded import EmbeddedAirflow
+from tidewheel.playground.airflow import EmbeddedAirflow
 
 # Machines that run tests are busy: a generous end for what takes a minute and a half on an idle one.
 WAIT_S = 900

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tidewheel.indexing.archive_fields import SECTIONS
-from tidewheel.indexing.archive_file import parse_archive_file
+from tidewheel.indexing.archive_file.fields import SECTIONS
+from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.errors import InvalidInput
 
 SMALLEST = {

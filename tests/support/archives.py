@@ -14,7 +14,7 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.expire import expire
 from tidewheel.hands import archive_job
-from tidewheel.indexing.definition import (
+from tidewheel.indexing.core.definition import (
     ArchiveFile,
     Clock,
     Policy,
@@ -23,10 +23,10 @@ from tidewheel.indexing.definition import (
     Source,
     SourceKind,
 )
-from tidewheel.indexing.guards import Confirmations
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.oracle import Oracle, Record
-from tidewheel.indexing.slots import TimeAxis, moment
+from tidewheel.indexing.core.guards import Confirmations
+from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.core.oracle import Oracle, Record
+from tidewheel.indexing.core.slots import TimeAxis, moment
 from tidewheel.jobs.create import create
 from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import state_of

@@ -18,11 +18,11 @@ from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
 
 from tidewheel.commits.commit import commit, commit_schema, create_table, stored_fields
-from tidewheel.indexing.definition import STORED_COLUMNS, Clock, Definition, Retention
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.receipts import Cell, Operation, Receipt
-from tidewheel.indexing.slots import TimeAxis, moment
-from tidewheel.indexing.state import FileFact
+from tidewheel.indexing.core.definition import STORED_COLUMNS, Clock, Definition, Retention
+from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.core.receipts import Cell, Operation, Receipt
+from tidewheel.indexing.core.slots import TimeAxis, moment
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot

@@ -31,9 +31,9 @@ from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.cli import main
 from tidewheel.commands import LEAVES
 from tidewheel.commits.commit import create_table
-from tidewheel.indexing.archive_file import parse_archive_file
+from tidewheel.indexing.archive_file.read import parse_archive_file
+from tidewheel.indexing.core.receipts import Operation, Receipt
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.indexing.receipts import Operation, Receipt
 from tidewheel.storage.location import Location
 
 GOOD_FILE = """

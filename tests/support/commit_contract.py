@@ -16,12 +16,12 @@ from typing import Any
 from deltalake import Field
 
 from tidewheel.commits.commit import commit, create_table
-from tidewheel.indexing.definition import Clock, Definition, Retention
+from tidewheel.indexing.core.definition import Clock, Definition, Retention
+from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.core.receipts import Cell, Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Conflict
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt
-from tidewheel.indexing.slots import TimeAxis
-from tidewheel.indexing.state import FileFact
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.ledger_store import all_receipts, fold_into_ledger
 from tidewheel.storage.location import Location

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
-from tidewheel.indexing.oracle import Record
-from tidewheel.jobs.audit import AuditReport, audit
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.jobs.audit.compare import AuditReport, audit
 from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import fold_into_ledger
 

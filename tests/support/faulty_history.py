@@ -21,9 +21,9 @@ from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
 from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
+from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.errors import InvalidInput, Refused, Superseded
-from tidewheel.indexing.oracle import Record
-from tidewheel.jobs.audit import audit
+from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.update import update
 from tidewheel.storage.snapshot import open_snapshot
 

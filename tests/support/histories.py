@@ -8,9 +8,9 @@ from collections.abc import Callable
 from tests.support.archives import SmallArchive, generation_of, random_batch
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
-from tidewheel.indexing.changes import cells_after
-from tidewheel.indexing.layouts import Generation
-from tidewheel.indexing.oracle import Record
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.rules.changes import cells_after
 from tidewheel.storage.ledger_store import changes_since, ledger_at, ledger_of
 from tidewheel.storage.snapshot import open_snapshot
 

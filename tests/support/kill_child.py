@@ -17,10 +17,10 @@ from tidewheel.commits.expire import expire
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
 from tidewheel.commits.vacuum import vacuum
+from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.indexing.layouts import Generation
-from tidewheel.jobs.audit import audit
-from tidewheel.jobs.session import open_session
+from tidewheel.jobs.audit.compare import audit
+from tidewheel.jobs.process.session import open_session
 from tidewheel.jobs.update import update
 
 DONE, REFUSED, FOUND = 0, 3, 4

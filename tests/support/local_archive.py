@@ -16,9 +16,9 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.clock import now_us
 from tidewheel.hands import archive_job
-from tidewheel.indexing.definition import Clock, Definition, Retention
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.definition import Clock, Definition, Retention
+from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.rows import file_schema
 from tidewheel.storage.location import Location
 

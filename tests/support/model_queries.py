@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from tidewheel.indexing.batches import source_of
-from tidewheel.indexing.ledger import Ledger, fold
-from tidewheel.indexing.receipts import Observation, Operation, Receipt, SlotReceipt, Tombstone
-from tidewheel.indexing.slots import TimeAxis
-from tidewheel.indexing.undo import restoration_between
+from tidewheel.indexing.core.batches import source_of
+from tidewheel.indexing.core.ledger import Ledger, fold
+from tidewheel.indexing.core.receipts import Observation, Operation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.core.undo import restoration_between
 from tidewheel.queries.aggregates import Argument, Kind, aggregate
 from tidewheel.queries.operation import Aggregate
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage

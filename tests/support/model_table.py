@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tidewheel.indexing.definition import Clock, Definition, Retention
-from tidewheel.indexing.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.ledger import Ledger, fold
-from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.plan import Plan, plan_update
-from tidewheel.indexing.plan_kinds import Selection, plan_forget, plan_migration
-from tidewheel.indexing.receipts import Cell, Operation, Receipt, SlotReceipt, Tombstone
-from tidewheel.indexing.slots import TimeAxis
-from tidewheel.indexing.state import FileFact, SubIndex, TableState
-from tidewheel.indexing.undo import refuse_barriers, restoration_between, tombstones_between
+from tidewheel.indexing.core.definition import Clock, Definition, Retention
+from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.indexing.core.ledger import Ledger, fold
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.core.plan import Plan, plan_update
+from tidewheel.indexing.core.plan_kinds import Selection, plan_forget, plan_migration
+from tidewheel.indexing.core.receipts import Cell, Operation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
+from tidewheel.indexing.core.undo import refuse_barriers, restoration_between, tombstones_between
 
 
 def definition_of(generation: Generation, span: int) -> Definition:

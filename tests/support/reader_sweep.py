@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from tests.old_archives.contents import KEY_KINDS, KeyKind
 from tests.readers.ask import Question
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of
-from tidewheel.indexing.definition import ArchiveFile
-from tidewheel.indexing.slots import moment
+from tidewheel.indexing.core.definition import ArchiveFile
+from tidewheel.indexing.core.slots import moment
 from tidewheel.jobs.update import update
 from tidewheel.sql.views import published_view
 

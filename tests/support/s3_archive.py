@@ -12,10 +12,10 @@ from tests.support.archives import SmallArchive
 from tests.support.services import ObjectStore
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.hands import archive_job
-from tidewheel.indexing.definition import ArchiveFile
-from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.slots import moment
-from tidewheel.jobs.object_store import object_store_settings
+from tidewheel.indexing.core.definition import ArchiveFile
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.core.slots import moment
+from tidewheel.jobs.process.object_store import object_store_settings
 from tidewheel.storage.location import Location
 
 

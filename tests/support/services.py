@@ -30,7 +30,7 @@ from scripts.native_services import (
     versitygw,
 )
 from tidewheel.indexing.errors import NotInstalled
-from tidewheel.jobs.jars import require
+from tidewheel.jobs.process.jars import require
 
 REQUIRED_VARIABLE = "TIDEWHEEL_REQUIRE_SERVICES"
 START_MAX_S = 60.0

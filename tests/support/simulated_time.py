@@ -15,10 +15,10 @@ from tests.support.archives import HOUR_US, SmallArchive
 from tests.support.byte_search import Value, holders
 from tidewheel.commits.forget import forget
 from tidewheel.commits.vacuum import vacuum
-from tidewheel.indexing.deadline import Deadline, deadline_of
-from tidewheel.indexing.definition import ArchiveFile, Clock, Retention
-from tidewheel.indexing.oracle import Record
-from tidewheel.indexing.slots import TimeAxis, iso
+from tidewheel.indexing.core.definition import ArchiveFile, Clock, Retention
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.core.slots import TimeAxis, iso
+from tidewheel.indexing.rules.deadline import Deadline, deadline_of
 
 START_SLOT = 500_000  # a moment in 2027: later than any file that was just written
 RETENTION = Retention(HOUR_US, 2 * HOUR_US, 4 * HOUR_US, 3 * HOUR_US)

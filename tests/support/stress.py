@@ -24,11 +24,11 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.migrate import migrate
 from tidewheel.commits.vacuum import vacuum
-from tidewheel.indexing.definition import ArchiveFile, Retention
+from tidewheel.indexing.core.definition import ArchiveFile, Retention
+from tidewheel.indexing.core.oracle import Oracle, Record
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.slots import MICROS_PER_SECOND
 from tidewheel.indexing.errors import Conflict, InvalidInput, TidewheelError
-from tidewheel.indexing.oracle import Oracle, Record
-from tidewheel.indexing.receipts import Receipt
-from tidewheel.indexing.slots import MICROS_PER_SECOND
 from tidewheel.jobs.update import update
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.ledger_store import all_receipts

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import tidewheel
 from benchmarks.described_archive import DescribedArchive, records_of
 from tidewheel.archive import Archive
-from tidewheel.indexing.oracle import Oracle
+from tidewheel.indexing.core.oracle import Oracle
 from tidewheel.storage.ledger_store import ledger_of
 
 Rows = list[tuple[int, int, str, int]]

@@ -10,9 +10,9 @@ import click
 
 from tidewheel.commands.common import ARCHIVE, DRY_RUN, YES, command, opened
 from tidewheel.derived import refuse_derived
+from tidewheel.indexing.core.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import keys_in, whole_key
-from tidewheel.indexing.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
 from tidewheel.indexing.printable import counted
 from tidewheel.output import Output
 

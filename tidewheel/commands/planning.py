@@ -11,8 +11,8 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
-    from tidewheel.indexing.advisor import Advice, Constraints
-    from tidewheel.indexing.workloads import Lifetimes
+    from tidewheel.indexing.cost.advisor import Advice, Constraints
+    from tidewheel.indexing.cost.workloads import Lifetimes
 
 LIFETIMES = ("uniform", "constant", "bimodal", "heavy")
 
@@ -66,7 +66,7 @@ def advise(
       tidewheel advise --rows-per-interval 1e6 --span 288 --lifetimes heavy --dead-share-max 0
       tidewheel advise netflow --probes 1000 --probe-rows 50
     """  # fmt: skip
-    from tidewheel.indexing.advisor import Constraints
+    from tidewheel.indexing.cost.advisor import Constraints
 
     limits = Constraints(None if probe_ms_max is None else probe_ms_max / 1000, files_max, dead_share_max)
     if archive is not None:
@@ -126,14 +126,14 @@ def forecast(output: Output, archive: str, updates: int, assume_last: int) -> No
 def _advice(
     rows: float, row_bytes: float, lifetimes: Lifetimes, reads: tuple[float, float, float], limits: Constraints
 ) -> Advice:
-    from tidewheel.indexing.advisor import advise
-    from tidewheel.indexing.workloads import Workload
+    from tidewheel.indexing.cost.advisor import advise
+    from tidewheel.indexing.cost.workloads import Workload
 
     return advise(Workload(rows, rows * row_bytes, lifetimes, *reads), limits)
 
 
 def _lifetimes(kind: str, span: int, long_share: float) -> Lifetimes:
-    from tidewheel.indexing import workloads
+    from tidewheel.indexing.cost import workloads
 
     if kind == "bimodal":
         return workloads.bimodal(max(1, span // 10), span, long_share)

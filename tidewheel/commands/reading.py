@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tidewheel.commands.common import ARCHIVE, AS_OF, COLUMNS, COUNT_MAX, command, names_in, opened
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import key_values
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.slots import iso
 from tidewheel.output import Output
 
 if TYPE_CHECKING:

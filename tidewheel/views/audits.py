@@ -10,7 +10,7 @@ from rich.text import Text
 from tidewheel.views.figures import count, seconds, size
 
 if TYPE_CHECKING:
-    from tidewheel.jobs.audit import AuditReport
+    from tidewheel.jobs.audit.compare import AuditReport
 
 _FINDINGS_SHOWN = 50
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rich.console import RenderableType
 
-from tidewheel.indexing.changes import Change, Why
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.rules.changes import Change, Why
 from tidewheel.views.figures import count, slots_name, through_name
 from tidewheel.views.tables import plain_table
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.table import Table
 
-from tidewheel.indexing.definition import Definition
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.durations import duration_text
-from tidewheel.indexing.layouts import Generation
 
 
 def definition_view(path: str, definition: Definition) -> RenderableType:

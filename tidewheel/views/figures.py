@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.slots import TimeAxis, iso
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 

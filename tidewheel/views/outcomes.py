@@ -9,10 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tidewheel.indexing.plan import FileChange, Plan
+from tidewheel.indexing.core.plan import FileChange, Plan
+from tidewheel.indexing.core.receipts import Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.receipts import Operation, Receipt, SlotReceipt
-from tidewheel.indexing.slots import TimeAxis
 from tidewheel.views.definitions import generation_text
 from tidewheel.views.figures import count, seconds, short_iso, size, slot_name, slots_name, through_name
 from tidewheel.views.tables import plain_table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidewheel.indexing.advisor import Advice
-from tidewheel.indexing.forecast import Forecast
-from tidewheel.indexing.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.cost.advisor import Advice
+from tidewheel.indexing.cost.forecast import Forecast
 from tidewheel.views.figures import count, seconds, size, slot_name, through_name
 from tidewheel.views.tables import plain_table
 

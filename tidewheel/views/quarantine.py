@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.printable import printable
-from tidewheel.indexing.slots import TimeAxis
 from tidewheel.views.figures import count, slot_name
 from tidewheel.views.tables import plain_table
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 
+from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.slots import TimeAxis, iso
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Query
 from tidewheel.views.figures import count, short_iso, slots_name

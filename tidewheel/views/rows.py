@@ -10,9 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import printable
-from tidewheel.indexing.slots import iso
 from tidewheel.views.plain_rows import plain_rows
 
 if TYPE_CHECKING:

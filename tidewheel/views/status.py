@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tidewheel.heatmap import HeatMap
-from tidewheel.indexing.deadline import Deadline, Part
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.status import Status
+from tidewheel.indexing.rules.deadline import Deadline, Part
+from tidewheel.indexing.rules.status import Status
 from tidewheel.views.figures import count, share, short_iso, size, through_name
 
 _GAPS_SHOWN = 5

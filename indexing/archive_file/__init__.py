@@ -1,0 +1,1 @@
+"""The archive file: its fields, their kinds and rules, when its updates run."""

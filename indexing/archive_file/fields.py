@@ -1,0 +1,276 @@
+"""Every key an archive file may hold, in one table.
+
+The parser, the known keys in its messages, and the reference manual are all made from this table, so a key is
+added here and nowhere else. What must hold between keys is in `archive_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tidewheel.indexing.archive_file import column_kinds, source_kinds
+from tidewheel.indexing.core.definition import Clock, Verdict
+from tidewheel.indexing.core.layouts import LayoutKind, Strategy
+from tidewheel.indexing.core.slots import INTERVAL_MAX_US
+from tidewheel.indexing.durations import DURATION_MAX_US
+from tidewheel.indexing.toml import kinds
+from tidewheel.indexing.toml.kinds import choice, duration, whole
+from tidewheel.indexing.toml.page import Absent, Field, Form
+
+SECTIONS: Mapping[str, str] = {
+    "archive": "What the archive holds and where it lies.",
+    "time": "How time is cut into slots, and how long a record may live.",
+    "layout": "How slots are spread over sub-indices, and how an update treats each of them. A later "
+    "change of this section is carried out by a migration.",
+    "source": "Where the batch of a slot comes from: exactly one of `path`, `time_column` and `callable`.",
+    "policy": "What happens to a record that breaks a rule. `quarantine` sets it aside and counts it, "
+    "`reject` fails the run before anything is stored.",
+    "retention": "How long things are kept after they are no longer in use.",
+    "schedule": "When updates run.",
+}
+
+_TIME_MAX = duration(1, DURATION_MAX_US)
+_CAP_NOTE = {"cap": "cap shortens a life that is too long, there is nothing else to cap"}
+_VERDICT = choice(Verdict.QUARANTINE, Verdict.REJECT, notes=_CAP_NOTE)
+_DERIVED = Absent.DECIDED_BY_RULE
+
+FIELDS: tuple[Field, ...] = (
+    Field(
+        "archive", "name", kinds.NAME,
+        "What commands, schedules and views call the archive.",
+        "sessions",
+    ),
+    Field(
+        "archive", "path", source_kinds.ARCHIVE_PATH,
+        "Where the table lies; a relative path starts at the folder of this file.",
+        "s3a://archives/sessions",
+    ),
+    Field(
+        "archive", "key", column_kinds.COLUMNS,
+        "The columns that a probe looks records up by, the most selective first.",
+        ["customer", "device"],
+    ),
+    Field(
+        "archive", "expires_at", column_kinds.EXPRESSION,
+        "The moment from which a record is no longer valid: a timestamp column, or an SQL expression over "
+        "the record's columns that gives the same result on each call.",
+        "inserted_at + make_interval(0, 0, 0, keep_days)",
+    ),
+    Field(
+        "archive", "inserted_at", column_kinds.EXPRESSION,
+        "The moment a record came to be, against which its lifetime is judged: a timestamp column or an "
+        "SQL expression. Without it, the start of the slot counts.",
+        "inserted_at", default=_DERIVED, default_note="the start of the slot",
+    ),
+    Field(
+        "archive", "clock", choice(*Clock),
+        "What \"now\" is when nobody names a moment: the time of day, or for historic data the end of what "
+        "was applied.",
+        "wall", default="wall",
+    ),
+    Field(
+        "time", "interval", duration(1, INTERVAL_MAX_US, "choose 7 days or less; a run may cover many slots"),
+        "The length of a slot. It can never change in place.",
+        "1h",
+    ),
+    Field(
+        "time", "max_lifetime", _TIME_MAX,
+        "The longest life a record may have, from its insertion.",
+        "30d",
+    ),
+    Field(
+        "time", "epoch", kinds.MOMENT,
+        "A moment at which a slot starts. It can never change in place.",
+        "2026-01-01T00:00:00Z", default="1970-01-01T00:00:00Z",
+    ),
+    Field(
+        "layout", "kind", choice(*LayoutKind),
+        "How slots are dealt out to classes.",
+        "round_robin", default="round_robin",
+    ),
+    Field(
+        "layout", "strategy", choice(*Strategy),
+        "Which sub-indices are rewritten: those that receive or lose records, those that lose some, or none.",
+        "expire_rebuild", default="expire_rebuild",
+    ),
+    Field(
+        "layout", "insertion_classes", whole(1, 4096),
+        "Rows of sub-indices, by insertion slot. Under `expire_rebuild` more than one gains nothing.",
+        1, default=1,
+    ),
+    Field(
+        "layout", "expiration_classes", whole(1, 4096),
+        "Columns of sub-indices, by expiration slot: more of them, less to rewrite, more files to probe.",
+        4, default=_DERIVED, default_note="4, or 1 for `wave_by_insertion`",
+    ),
+    Field(
+        "layout", "seed", whole(0, 2**31 - 1),
+        "What the `randomized` layout draws its classes from.",
+        0, default=0,
+    ),
+    Field(
+        "layout", "dead_share_max", kinds.SHARE,
+        "The share of expired rows above which a sub-index is rewritten.",
+        0.5, default=0.5,
+    ),
+    Field(
+        "layout", "runs_max", whole(1, 100_000),
+        "The number of sorted runs of a sub-index above which its young ones are joined.",
+        16, default=16,
+    ),
+    Field(
+        "layout", "target_file_mb", whole(1, 16_384),
+        "The size in MiB above which a sub-index is split into files by key; sooner if tasks are evener then.",
+        128, default=128,
+    ),
+    Field(
+        "source", "path", source_kinds.PATH_TEMPLATE,
+        "Files: the path of each slot's batch, with `{start:%Y-%m-%dT%H%M}`, `{end:...}` or `{slot}`; a "
+        "relative one starts at the folder of this file.",
+        "s3a://landing/sessions/{start:%Y/%m/%d/%H}", default=_DERIVED, default_note="none",
+    ),
+    Field(
+        "source", "time_column", column_kinds.COLUMN,
+        "Any Spark reader: the timestamp column that says which slot a row belongs to; rows without a time belong "
+        "to none and are not read.",
+        "inserted_at", default=_DERIVED, default_note="none", alternative=True,
+    ),
+    Field(
+        "source", "callable", source_kinds.CALLABLE,
+        "Python: a function that is called as `function(spark, start, end)` and returns a DataFrame.",
+        "company.sources:sessions", default=_DERIVED, default_note="none", alternative=True,
+    ),
+    Field(
+        "source", "format", source_kinds.SPARK_FORMAT,
+        "The Spark format of the files or of the reader.",
+        "json", default=_DERIVED, default_note="`parquet` for files, required for a reader",
+    ),
+    Field(
+        "source", "schema", column_kinds.SCHEMA,
+        "The columns to read and their types, for formats that do not carry them.",
+        "customer string, device string, inserted_at timestamp, keep_days int",
+        default=_DERIVED, default_note="what the format says",
+    ),
+    Field(
+        "source", "options", source_kinds.OPTIONS,
+        "Options for Spark's reader. Secrets are refused: write `${ENV:NAME}`, which is read from the "
+        "environment at run time.",
+        {"multiLine": "true"}, default={},
+    ),
+    Field(
+        "source", "rename", column_kinds.RENAMES,
+        "Columns that the archive shall know by another name, such as one of its own (`g`) or one with a space. "
+        "Everything else in this file but `schema` uses the new name.",
+        {"g": "gravity"}, default={},
+    ),
+    Field(
+        "source", "missing", choice("fail", "empty"),
+        "What to do when the source has nothing for a slot (no file, no row with a time in it, no DataFrame): stop, "
+        "since the data may only be late, or apply an empty batch.",
+        "fail", default="fail",
+    ),
+    Field(
+        "policy", "malformed", choice(Verdict.QUARANTINE, Verdict.REJECT, Verdict.STORE),
+        "A part of the record is no JSON or CSV, or no value of its column's type; `store` takes the rest of it, with "
+        "NULL there. What is quarantined keeps its original text.",
+        "quarantine", default="quarantine",
+    ),
+    Field(
+        "policy", "null_expiry", _VERDICT,
+        "The expiry is NULL.",
+        "quarantine", default="quarantine",
+    ),
+    Field(
+        "policy", "null_insertion", _VERDICT,
+        "`inserted_at` is NULL.",
+        "quarantine", default="quarantine",
+    ),
+    Field(
+        "policy", "expired_on_arrival", _VERDICT,
+        "The expiry is not after the insertion.",
+        "quarantine", default="quarantine",
+    ),
+    Field(
+        "policy", "too_long", choice(Verdict.QUARANTINE, Verdict.REJECT, Verdict.CAP),
+        "The life is longer than `max_lifetime`; `cap` shortens it to that.",
+        "cap", default="quarantine",
+    ),
+    Field(
+        "policy", "null_key", _VERDICT,
+        "A key column is NULL.",
+        "quarantine", default="quarantine",
+    ),
+    Field(
+        "policy", "future", _VERDICT,
+        "The insertion lies after the end of the slot.",
+        "quarantine", default="quarantine",
+    ),
+    Field(
+        "policy", "new_column", choice("reject", "add"),
+        "The batch has a column that the table has not: fail, or add it. A batch without an added column brings NULL.",
+        "add", default="reject",
+    ),
+    Field(
+        "policy", "shrink_max", kinds.SHARE,
+        "The share of a slot's rows that a replay may lose without a confirmation.",
+        0.5, default=0.5,
+    ),
+    Field(
+        "retention", "grace", _TIME_MAX,
+        "How long replaced files stay, for readers that still use them and for `undo`. No attempt may take "
+        "longer.",
+        "24h", default="24h",
+    ),
+    Field(
+        "retention", "vacuum_period", _TIME_MAX,
+        "How often files past their grace are deleted.",
+        "6h", default="6h",
+    ),
+    Field(
+        "retention", "log", _TIME_MAX,
+        "How long the table's log is kept; not shorter than the grace.",
+        "7d", default="7d",
+    ),
+    Field(
+        "retention", "quarantine", _TIME_MAX,
+        "How long quarantined records are kept.",
+        "30d", default="30d",
+    ),
+    Field(
+        "retention", "hold", duration(0, DURATION_MAX_US),
+        "By how much a reader may prolong the grace of the version it reads (`tidewheel sql --hold`); the deadline of "
+        "all bytes moves by as much.",
+        "6h", default="0s",
+    ),
+    Field(
+        "schedule", "cron", kinds.CRON,
+        "When a run starts; it applies the slots since the one before, so it must hold whole slots. Slots that start "
+        "at half past, by the epoch, need `30 * * * *`; days that start at nine `0 9 * * *`. `@never`: only by hand.",
+        "@hourly", default=_DERIVED,
+        default_note="the first of hourly, daily and weekly whose runs hold whole slots, shifted as the epoch is",
+    ),
+    Field(
+        "schedule", "start", kinds.MOMENT,
+        "Where the first run begins. Without it, runs begin with the newest complete one, and missed ones are not "
+        "made up for.",
+        "2026-01-01T00:00:00Z", default=_DERIVED, default_note="the newest complete run",
+    ),
+    Field(
+        "schedule", "catchup", kinds.FLAG,
+        "Whether runs that were missed since `start` are made up for.",
+        True, default=True,
+    ),
+    Field(
+        "schedule", "pool", kinds.TEXT,
+        "The scheduler's pool that runs share.",
+        "spark", default="",
+    ),
+    Field(
+        "schedule", "freshness", duration(0, DURATION_MAX_US),
+        "How far the archive may lag behind before an alarm; `0s` is never.",
+        "2h", default="0s",
+    ),
+)  # fmt: skip
+
+
+FORM = Form(FIELDS, SECTIONS, "docs/archive-file.md")

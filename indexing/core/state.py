@@ -1,0 +1,79 @@
+"""The state of an archive's table at one version: all that a plan is decided from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.ledger import Ledger
+
+SubIndex = tuple[int, int, int]  # generation, row g, column e
+Bound = Any  # a value of a key column's type, or None where the log has no statistics
+
+
+@dataclass(frozen=True)
+class FileFact:
+    """One data file as the log describes it. `run` names the attempt that wrote it: files of one run and one
+    sub-index are key ranges of one sorted whole.
+
+    What only helps a reader to leave the file alone is no part of the file's identity, and may be missing.
+    """
+
+    path: str
+    generation: int
+    g: int
+    e: int
+    ins_min: int
+    ins_max: int
+    exp_min: int
+    exp_max: int
+    rows: int
+    bytes: int
+    valid_until_max_us: int | None = field(default=None, compare=False)
+    key_min: tuple[Bound, ...] = field(default=(), compare=False)
+    key_max: tuple[Bound, ...] = field(default=(), compare=False)
+
+    @property
+    def subindex(self) -> SubIndex:
+        return (self.generation, self.g, self.e)
+
+    @property
+    def run(self) -> str:
+        return self.path.split("/", 1)[0]
+
+
+@dataclass(frozen=True)
+class TableState:
+    """One snapshot: plan and commit are pinned to it."""
+
+    version: int
+    head: int
+    watermark: int | None
+    definition: Definition
+    files: tuple[FileFact, ...]
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def by_subindex(self) -> dict[SubIndex, list[FileFact]]:
+        groups: dict[SubIndex, list[FileFact]] = defaultdict(list)
+        for file in self.files:
+            groups[file.subindex].append(file)
+        return dict(groups)
+
+    def rows_alive(self, watermark: int | None, without: Container[int] = ()) -> dict[SubIndex, int]:
+        """Rows per sub-index that outlive a watermark, by the ledger: the rest of a sub-index is dead.
+
+        `without` are slots about to be replaced: their rows are as good as dead.
+        """
+        alive: dict[SubIndex, int] = defaultdict(int)
+        for slot, record in self.ledger.records.items():
+            if slot in without:
+                continue
+            layout = self.definition.generation(record.generation).layout
+            g = layout.row_of(slot)
+            for expiration, cell in record.cells.items():
+                if watermark is None or expiration > watermark:
+                    alive[(record.generation, g, layout.column_of(expiration))] += cell.rows
+        return dict(alive)

@@ -1,0 +1,66 @@
+"""Undo rules: which versions can be gone back to, and what the ledger must take back.
+
+An undo is a commit like any other: the files of an earlier version in place of the present ones, its watermark, and
+in the receipt the ledger's difference. What was forgotten stays forgotten, and a layout stays changed: those are not
+mistakes that a mere exchange of files could take back. Columns that came since stay, and are NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.receipts import Batch, BatchKey, Operation, Receipt, Restoration, Tombstone
+from tidewheel.indexing.errors import InvalidInput
+
+_BARRIERS = {
+    Operation.INIT: ("it created the archive", "delete the archive's folder if it is not wanted"),
+    Operation.FORGET: ("what was forgotten stays forgotten", "replay single slots instead: tidewheel update --slot"),
+    Operation.MIGRATE: ("it changed the layout", "move to the layout that was: tidewheel migrate"),
+}
+
+
+def refuse_barriers(receipts: Iterable[tuple[int, Receipt]], version: int) -> None:
+    """Refuse to go back to a version across an operation that an undo cannot take back."""
+    for at, receipt in receipts:
+        if at > version and receipt.operation in _BARRIERS:
+            reason, remedy = _BARRIERS[receipt.operation]
+            raise InvalidInput(
+                f"cannot go back to version {version}: version {at} was a {receipt.operation.value}, and {reason}. "
+                "Nothing was changed",
+                f"{remedy}; or go back no further than version {at}: --to-version {at}",
+                version=at,
+            )
+
+
+def restoration_between(now: Ledger, then: Ledger) -> Restoration:
+    """What must change in the present ledger to make it the earlier one. Cost: one pass over the records."""
+    unknown = _unknown_batches(now, then)
+    return Restoration(
+        version=then.version,
+        applied=then.applied,
+        records=tuple(record for slot, record in sorted(then.records.items()) if now.records.get(slot) != record),
+        removed=tuple(sorted(now.records.keys() - then.records.keys())),
+        batches={
+            **{key: batch for key, batch in then.batches.items() if now.batches.get(key) != batch},
+            **dict.fromkeys(unknown, Batch("", 0)),
+        },
+        applied_parts=then.applied_parts,
+        batches_removed=tuple(sorted(now.batches.keys() - then.batches.keys() - unknown)),
+    )
+
+
+def _unknown_batches(now: Ledger, then: Ledger) -> set[BatchKey]:
+    """Batches that counted then, of which the map did not tell yet, as nobody asked that far back.
+
+    Nobody can tell which one counts again; one without a name does, that no one has seen.
+    """
+    if now.horizon <= then.horizon:
+        return set()
+    return {key for key in now.batches.keys() - then.batches.keys() if then.has_applied(key[0])}
+
+
+def tombstones_between(now: Ledger, then: Ledger) -> tuple[Tombstone, ...]:
+    """Tombstones that only the later watermark made needless: they matter again when it goes back."""
+    known = set(now.tombstones)
+    return tuple(one for one in then.tombstones if one not in known)

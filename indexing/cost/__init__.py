@@ -1,0 +1,1 @@
+"""What layouts and strategies cost: model, simulation, advice, forecast."""

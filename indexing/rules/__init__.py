@@ -1,0 +1,1 @@
+"""What every other operation decides by: audit, undo, vacuum, as-of, deadline, status, changes."""

@@ -1,0 +1,323 @@
+"""Audit rules: what is really in the files against what the ledger says is alive, cell by cell.
+
+A cell is (insertion slot, expiration slot). The rules only compare; who reads the files hands in what was found:
+
+1. Every cell alive by the ledger is in the files with its count and its hash sum: else lost, doubled or changed.
+2. Every row lies where its file's generation places its slots, in the generation of its slot's batch: else misplaced.
+3. Rows that have expired may lie in a file only as far as the strategy allows: else overdue.
+4. The log's range of slots is the file's: else statistics (a narrower one hides records).
+5. Every version has a receipt, heads count up by one, every receipt balances, the watermark is the receipts'.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tidewheel.indexing.core.layouts import Strategy
+from tidewheel.indexing.core.ledger import Ledger, fold_all
+from tidewheel.indexing.core.receipts import Cell, Operation, Receipt
+from tidewheel.indexing.core.slots import TimeAxis, ranges_of
+from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
+from tidewheel.indexing.printable import counted
+
+CellAt = tuple[int, int]
+PATHS_SHOWN = 3
+
+
+class Kind(StrEnum):
+    LOST = "lost"
+    DOUBLED = "doubled"
+    CHANGED = "changed"
+    MISPLACED = "misplaced"
+    OVERDUE = "overdue"
+    MISSING_FILE = "missing_file"
+    WRONG_SIZE = "wrong_size"
+    UNREADABLE = "unreadable"
+    FOREIGN = "foreign"
+    STATISTICS = "statistics"
+    OTHER_READERS = "other_readers"
+    COUNT = "count"
+    DAMAGED_LEDGER = "damaged_ledger"
+    FORMAT = "format"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is not as it must be. `slots`, first to last, are those whose batches would mend it."""
+
+    kind: Kind
+    message: str
+    cell: CellAt | None = None
+    path: str | None = None
+    expected: int | str | None = None
+    found: int | str | None = None
+    slots: tuple[int, int] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.__dict__,
+            "kind": self.kind.value,
+            "cell": None if self.cell is None else list(self.cell),
+            "slots": None if self.slots is None else list(self.slots),
+        }
+
+
+@dataclass(frozen=True)
+class FileContent:
+    """What a data file holds, counted from its rows."""
+
+    fact: FileFact
+    cells: Mapping[CellAt, Cell]
+
+    @property
+    def rows(self) -> int:
+        return sum(cell.rows for cell in self.cells.values())
+
+
+def content_findings(
+    state: TableState, contents: Sequence[FileContent], unread: Sequence[FileFact], *, settled: bool
+) -> list[Finding]:
+    """Rules 1 to 4. `unread` are files whose rows are not known; `settled`: the newest commit checked the bounds."""
+    findings = list(_cell_findings(state, contents, unread))
+    for content in contents:
+        findings += _misplaced(state, content)
+        findings += _slot_statistics(content)
+    findings += _overdue(state, contents, settled=settled)
+    return findings
+
+
+def hit_range(fact: FileFact) -> tuple[int, int]:
+    """The insertion slots that must come again together if a file is beyond reading."""
+    return (fact.ins_min, fact.ins_max)
+
+
+def _cell_findings(state: TableState, contents: Sequence[FileContent], unread: Sequence[FileFact]) -> Iterator[Finding]:
+    found: dict[CellAt, Cell] = {}
+    for content in contents:
+        for at, cell in content.cells.items():
+            if state.watermark is None or at[1] > state.watermark:
+                found[at] = found[at].plus(cell) if at in found else cell
+    expected = state.ledger.cells()
+    suspects = _Suspects(contents, unread)
+    for at in sorted(found.keys() | expected.keys()):
+        there, known = found.get(at, Cell(0, 0)), expected.get(at, Cell(0, 0))
+        if there != known:
+            yield _cell_finding(state.definition.axis, at, known, there, suspects.of(at, lost=there.rows < known.rows))
+
+
+def _cell_finding(axis: TimeAxis, at: CellAt, known: Cell, there: Cell, paths: Sequence[str]) -> Finding:
+    cell = f"the cell of slot {axis.name(at[0])} that expires in slot {axis.name(at[1])}"
+    where = _listed(paths)
+    expected: int | str = known.rows
+    found: int | str = there.rows
+    if there.rows < known.rows:
+        kind, what = Kind.LOST, f"{known.rows - there.rows} of {known.rows} records are gone from {cell}"
+    elif there.rows > known.rows:
+        kind, what = Kind.DOUBLED, f"{counted(there.rows, 'record')} in {cell}, not {known.rows:,}"
+    else:
+        kind, what = Kind.CHANGED, f"not what was stored: the {counted(known.rows, 'record')} of {cell}"
+        expected, found = f"{known.hash:016x}", f"{there.hash:016x}"
+    path = paths[0] if paths else None
+    return Finding(kind, f"{what}{where}", at, path, expected, found, (at[0], at[0]))
+
+
+class _Suspects:
+    """Which files may be to blame for a cell: unread ones, else those whose count is off, else all that hold it."""
+
+    def __init__(self, contents: Sequence[FileContent], unread: Sequence[FileFact]) -> None:
+        self._unread = unread
+        self._holders: dict[CellAt, list[FileContent]] = defaultdict(list)
+        for content in contents:
+            for at in content.cells:
+                self._holders[at].append(content)
+        self._miscounted = [content.fact for content in contents if content.rows != content.fact.rows]
+
+    def of(self, at: CellAt, *, lost: bool) -> list[str]:
+        if lost:
+            for facts in (self._unread, self._miscounted):
+                if paths := [fact.path for fact in facts if _covers(fact, at)]:
+                    return sorted(paths)
+        holders = self._holders.get(at, [])
+        off = [content for content in holders if content.rows != content.fact.rows]
+        return sorted(content.fact.path for content in off or holders)
+
+
+def _covers(fact: FileFact, at: CellAt) -> bool:
+    return fact.ins_min <= at[0] <= fact.ins_max and fact.exp_min <= at[1] <= fact.exp_max
+
+
+def _misplaced(state: TableState, content: FileContent) -> Iterator[Finding]:
+    fact, axis = content.fact, state.definition.axis
+    layout = state.definition.generation(fact.generation).layout
+    for at, cell in sorted(content.cells.items()):
+        belongs = (fact.generation, layout.row_of(at[0]), layout.column_of(at[1]))
+        record = state.ledger.records.get(at[0])
+        alive = state.watermark is None or at[1] > state.watermark
+        if belongs == fact.subindex and alive and record is not None and record.generation != fact.generation:
+            belongs = (record.generation, *belongs[1:])
+        if belongs != fact.subindex:
+            yield Finding(
+                Kind.MISPLACED,
+                f"in sub-index {fact.subindex} instead of {belongs}: {counted(cell.rows, 'record')} of slot "
+                f"{axis.name(at[0])}, expiring in slot {axis.name(at[1])}: {fact.path}",
+                at,
+                fact.path,
+                str(belongs),
+                str(fact.subindex),
+                hit_range(fact),
+            )
+
+
+def _slot_statistics(content: FileContent) -> Iterator[Finding]:
+    fact = content.fact
+    if not content.cells:
+        return
+    slots, expirations = [at[0] for at in content.cells], [at[1] for at in content.cells]
+    pairs = {
+        "ins_slot": ((fact.ins_min, fact.ins_max), (min(slots), max(slots))),
+        "exp_slot": ((fact.exp_min, fact.exp_max), (min(expirations), max(expirations))),
+    }
+    for column, (said, real) in pairs.items():
+        if said != real:
+            narrower = said[0] > real[0] or said[1] < real[1]
+            yield Finding(
+                Kind.STATISTICS,
+                f"the log says {column} is from {said[0]} to {said[1]}, it is from {real[0]} to {real[1]}: {fact.path}"
+                + ("; records outside are not found" if narrower else ""),
+                None,
+                fact.path,
+                f"{real[0]}..{real[1]}",
+                f"{said[0]}..{said[1]}",
+            )
+
+
+def _overdue(state: TableState, contents: Sequence[FileContent], *, settled: bool) -> Iterator[Finding]:
+    watermark = state.watermark
+    if watermark is None:
+        return
+    groups: dict[SubIndex, list[FileContent]] = defaultdict(list)
+    for content in contents:
+        groups[content.fact.subindex].append(content)
+    for subindex, members in sorted(groups.items()):
+        dead = {one.fact.path: _dead_rows(one, watermark) for one in members}
+        rows = sum(one.rows for one in members)
+        generation = state.definition.generation(subindex[0])
+        keeps = generation.strategy is Strategy.NO_REBUILD
+        share = sum(dead.values()) / rows if rows else 0.0
+        beyond = not keeps or (settled and share > generation.dead_share_max)
+        for one in members:
+            gone = dead[one.fact.path]
+            if gone and (beyond or gone == one.rows):
+                yield Finding(
+                    Kind.OVERDUE,
+                    f"{gone} of {one.rows} records in {one.fact.path} expired by slot "
+                    f"{state.definition.axis.name(watermark)} and should have left sub-index {subindex}",
+                    min(at for at in one.cells if at[1] <= watermark),
+                    one.fact.path,
+                    0,
+                    gone,
+                )
+
+
+def _dead_rows(content: FileContent, watermark: int) -> int:
+    return sum(cell.rows for at, cell in content.cells.items() if at[1] <= watermark)
+
+
+def file_list_findings(files: Iterable[FileFact], attempts: Iterable[str]) -> list[Finding]:
+    """Files that are listed twice, or that no committed attempt wrote."""
+    known, findings = set(attempts), []
+    for path, times in Counter(file.path for file in files).items():
+        if times > 1:
+            findings.append(Finding(Kind.DOUBLED, f"{path} is in the log {times} times", None, path, 1, times))
+    for file in files:
+        # A run is an attempt and the number of its folder.
+        if file.run.rpartition("-")[0] not in known:
+            message = f"no commit of tidewheel wrote {file.path}, which is in the table"
+            findings.append(Finding(Kind.FOREIGN, message, None, file.path, slots=hit_range(file)))
+    return findings
+
+
+def receipt_findings(
+    receipts: Sequence[tuple[int, Receipt]], *, version: int, head: int, watermark: int | None
+) -> list[Finding]:
+    """Rule 5: the chain of receipts, without a gap from the first version to this one."""
+    findings = []
+    there = {at for at, _ in receipts}
+    for first, last in ranges_of(at for at in range(version + 1) if at not in there):
+        named = f"version {first}" if first == last else f"versions {first} to {last}"
+        findings.append(
+            Finding(Kind.FOREIGN, f"no receipt of {named}: something else committed it, or it was lost", found=named)
+        )
+    before: Receipt | None = None
+    for at, receipt in receipts:
+        findings += [Finding(Kind.DAMAGED_LEDGER, f"version {at}: {fault}") for fault in _faults(before, receipt)]
+        before = receipt
+    if before is not None and before.head != head:
+        message = f"the table's head is {head}, that of its last receipt {before.head}"
+        findings.append(Finding(Kind.DAMAGED_LEDGER, message, expected=before.head, found=head))
+    if before is not None and before.watermark != watermark:
+        message = f"the table's watermark is slot {watermark}, that of its last receipt {before.watermark}"
+        findings.append(Finding(Kind.DAMAGED_LEDGER, message, expected=before.watermark, found=watermark))
+    return findings
+
+
+def ledger_findings(ledger: Ledger, receipts: Iterable[tuple[int, Receipt]], span: int) -> list[Finding]:
+    """The ledger is what its receipts add up to."""
+    again = fold_all(Ledger(), receipts, span)
+    pairs = {
+        "watermark": (again.watermark, ledger.watermark),
+        "applied slots": (again.applied, ledger.applied),
+        "records": (dict(again.records), dict(ledger.records)),
+        "tombstones": (set(again.tombstones), set(ledger.tombstones)),
+    }
+    return [
+        Finding(Kind.DAMAGED_LEDGER, f"the ledger's {name} are not what its receipts add up to")
+        for name, (folded, stored) in pairs.items()
+        if folded != stored
+    ]
+
+
+def _faults(before: Receipt | None, receipt: Receipt) -> Iterator[str]:
+    for one in receipt.slots:
+        if not one.balanced:
+            yield f"the counts of slot {one.slot} do not add up"
+    if receipt.slots and receipt.watermark is not None and receipt.watermark < max(s.slot for s in receipt.slots):
+        yield f"the watermark {receipt.watermark} is behind the batch that was committed with it"
+    if before is None:
+        if receipt.operation is not Operation.INIT:
+            yield f"the first receipt is of {receipt.operation.value}, not of init"
+        return
+    if receipt.head != before.head + 1:
+        yield f"head {receipt.head} follows head {before.head}"
+    if before.watermark is None or receipt.operation is Operation.UNDO:
+        return
+    if receipt.watermark is None or receipt.watermark < before.watermark:
+        yield f"the watermark went back from {before.watermark} to {receipt.watermark}"
+
+
+def backfill_range(findings: Iterable[Finding]) -> tuple[int, int] | None:
+    """The slots, first to last, whose batches mend what can be mended from the source.
+
+    One range and one commit: a file beyond reading can only go when all slots it may hold come again together, and
+    any file that is rewritten on the way must be readable.
+    """
+    ranges = [finding.slots for finding in findings if finding.slots is not None]
+    if not ranges:
+        return None
+    return min(first for first, _ in ranges), max(last for _, last in ranges)
+
+
+def backfill_command(name: str, axis: TimeAxis, slots: tuple[int, int]) -> str:
+    first, last = slots
+    return f"tidewheel backfill {name} --from {axis.name(first)} --to {axis.name(last + 1)} --each {last - first + 1}"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    if not paths:
+        return ""
+    more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
+    return f": {', '.join(paths[:PATHS_SHOWN])}{more}"

@@ -1,0 +1,166 @@
+"""Status: one frozen value of all that one asks first about an archive."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from tidewheel.indexing.core.definition import Clock
+from tidewheel.indexing.core.layouts import Generation
+from tidewheel.indexing.core.slots import TimeAxis, gaps_of, iso
+from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
+from tidewheel.indexing.rules.deadline import Deadline, deadline_of
+
+
+@dataclass(frozen=True)
+class SubIndexStatus:
+    """One square of the grid. Its live bytes are its bytes less the dead rows' share: no row has bytes of its own."""
+
+    generation: int
+    g: int
+    e: int
+    rows: int
+    rows_dead: int
+    bytes: int
+    files: int
+    runs: int
+
+    @property
+    def dead_share(self) -> float:
+        return self.rows_dead / self.rows if self.rows else 0.0
+
+    @property
+    def bytes_live(self) -> int:
+        return round(self.bytes * (1 - self.dead_share))
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.__dict__, "dead_share": self.dead_share, "bytes_live": self.bytes_live}
+
+
+@dataclass(frozen=True)
+class Awaiting:
+    """Files below the archive that its newest version does not name: removed ones, and those of dead attempts."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Status:
+    name: str
+    path: str
+    version: int
+    head: int
+    clock: Clock
+    axis: TimeAxis
+    now_us: int
+    watermark: int | None
+    missing: tuple[tuple[int, int], ...]
+    generations: tuple[Generation, ...]
+    grid: tuple[SubIndexStatus, ...]
+    deadline: Deadline
+    awaiting: Awaiting | None = None
+
+    @property
+    def applied_through_us(self) -> int | None:
+        """The end of the watermark: the first moment that is not carried out yet."""
+        return None if self.watermark is None else self.axis.end_us(self.watermark)
+
+    @property
+    def lag_us(self) -> int | None:
+        """How far the watermark is behind now; an archive of historic data is behind nothing."""
+        through_us = self.applied_through_us
+        return None if through_us is None or self.clock is Clock.DATA else self.now_us - through_us
+
+    @property
+    def rows_live(self) -> int:
+        return sum(square.rows - square.rows_dead for square in self.grid)
+
+    @property
+    def rows_dead(self) -> int:
+        return sum(square.rows_dead for square in self.grid)
+
+    @property
+    def bytes_live(self) -> int:
+        return sum(square.bytes_live for square in self.grid)
+
+    @property
+    def bytes_stored(self) -> int:
+        return sum(square.bytes for square in self.grid)
+
+    @property
+    def files(self) -> int:
+        return sum(square.files for square in self.grid)
+
+    def to_json(self) -> dict[str, Any]:
+        through_us = self.applied_through_us
+        return {
+            "name": self.name,
+            "path": self.path,
+            "version": self.version,
+            "head": self.head,
+            "clock": self.clock.value,
+            "now": iso(self.now_us),
+            "watermark": self.watermark,
+            "applied_through": None if through_us is None else iso(through_us),
+            "lag_us": self.lag_us,
+            "missing": [
+                {"first": first, "last": last, "from": self.axis.name(first), "to": self.axis.name(last + 1)}
+                for first, last in self.missing
+            ],
+            "rows_live": self.rows_live,
+            "rows_dead": self.rows_dead,
+            "bytes_live": self.bytes_live,
+            "bytes_stored": self.bytes_stored,
+            "files": self.files,
+            "generations": [generation.to_json() for generation in self.generations],
+            "grid": [square.to_json() for square in self.grid],
+            "awaiting": None if self.awaiting is None else dict(self.awaiting.__dict__),
+            "deadline": self.deadline.to_json(),
+        }
+
+
+def status_of(state: TableState, *, path: str, now_us: int, awaiting: Awaiting | None = None) -> Status:
+    """Cost: one pass over the files and one over the ledger's cells."""
+    definition = state.definition
+    holding = {file.generation for file in state.files} | {definition.current.number}
+    generations = tuple(one for one in definition.generations if one.number in holding)
+    return Status(
+        name=definition.name,
+        path=path,
+        version=state.version,
+        head=state.head,
+        clock=definition.clock,
+        axis=definition.axis,
+        now_us=now_us,
+        watermark=state.watermark,
+        missing=() if state.watermark is None else gaps_of(state.ledger.applied, state.watermark),
+        generations=generations,
+        grid=_grid(state),
+        deadline=deadline_of(definition, generations, now_us, observed=_is_asked(state)),
+        awaiting=awaiting,
+    )
+
+
+def _is_asked(state: TableState) -> bool:
+    """Whether what comes and is not stored is kept beside it, for its standing queries. What is derived stores all."""
+    return state.ledger.horizon > 0 and not state.definition.derived
+
+
+def _grid(state: TableState) -> tuple[SubIndexStatus, ...]:
+    """The sub-indices that hold files; what the ledger does not say is alive there is dead."""
+    alive: dict[SubIndex, int] = defaultdict(int, state.rows_alive(state.watermark))
+    return tuple(_square(subindex, files, alive[subindex]) for subindex, files in sorted(state.by_subindex().items()))
+
+
+def _square(subindex: SubIndex, files: list[FileFact], rows_alive: int) -> SubIndexStatus:
+    rows = sum(file.rows for file in files)
+    return SubIndexStatus(
+        *subindex,
+        rows=rows,
+        rows_dead=rows - rows_alive,
+        bytes=sum(file.bytes for file in files),
+        files=len(files),
+        runs=len({file.run for file in files}),
+    )

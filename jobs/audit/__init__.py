@@ -1,0 +1,1 @@
+"""Audit: every claim of the ledger against the files."""

@@ -1,0 +1,230 @@
+"""Audit: compare what the ledger says is alive with what is really in the files, and name what differs.
+
+1. The log: readable, of our format, every version with its receipt, the ledger what its receipts add up to.
+2. The files: there, of the size and count the log says, statistics not narrower than the data.
+3. The cells: count and hash sum of every (insertion slot, expiration slot), placement, overdue rows.
+4. Deep: every row's own hash and expiration slot computed again from its values, by Spark, and every byte held
+   against the checksums beside the files, where the store has such.
+
+Nothing is changed. What can be mended from the source comes with the command that does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.commit import partition_fields, stored_fields
+from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.state import FileFact, TableState
+from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.printable import counted, one_line
+from tidewheel.indexing.rules.audit import (
+    Finding,
+    Kind,
+    backfill_command,
+    backfill_range,
+    content_findings,
+    file_list_findings,
+    ledger_findings,
+    receipt_findings,
+)
+from tidewheel.jobs.audit.bytes import byte_findings
+from tidewheel.jobs.audit.files import FileReading, read_contents
+from tidewheel.jobs.audit.others import rewrite_command, state_command, statement_findings
+from tidewheel.jobs.audit.side_tables import side_table_findings
+from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
+from tidewheel.storage.log_files import list_log
+from tidewheel.storage.receipt_files import FOLDER as LEDGER_FOLDER
+from tidewheel.storage.snapshot import Snapshot, open_snapshot
+from tidewheel.storage.stored_files import attempt_folder, stored_files
+
+RowCheck = Callable[[Snapshot, Sequence[FileFact]], list[Finding]]
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """What was looked at, and what was found; no findings, nothing wrong."""
+
+    findings: tuple[Finding, ...]
+    cells_checked: int = 0
+    files_checked: int = 0
+    rows_checked: int = 0
+    bytes_checked: int = 0
+    version: int | None = None
+    watermark: int | None = None
+    seconds: float = 0.0
+    remedy: str = ""
+
+    @property
+    def clean(self) -> bool:
+        return not self.findings
+
+    @property
+    def whole(self) -> bool:
+        """Whether the archive holds what it must, and at most other readers are misled."""
+        return all(one.kind is Kind.OTHER_READERS for one in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.__dict__, "clean": self.clean, "findings": [one.to_json() for one in self.findings]}
+
+
+def audit(job: ArchiveJob, *, deep: bool = True, rows: RowCheck | None = None) -> AuditReport:
+    """Look at one version of the archive. Cost: three narrow columns of all files; if deep, everything twice.
+
+    `rows` checks each row of a deep audit in place of Spark: those of derived archives have hashes of their own.
+    """
+    started = perf_counter()
+    job.progress("reading the log and the ledger")
+    try:
+        snapshot = open_snapshot(job.location)
+        files = snapshot.files
+    except (Damaged, InvalidInput) as error:
+        return AuditReport((_unopened(job, error),), seconds=perf_counter() - started)
+    state, receipts, findings = _ledger(snapshot)
+    findings += _format(snapshot)
+    findings += statement_findings(snapshot)
+    findings += _foreign_files(job, snapshot)
+    if receipts:
+        findings += _log_entries(snapshot, receipts)
+        findings += side_table_findings(job, snapshot, receipts)
+    job.progress(f"counting {counted(len(files), 'file')}")
+    readings = read_contents(snapshot)
+    for reading in readings:
+        findings += reading.findings
+    if receipts:
+        findings += file_list_findings(files, (one.attempt for _, one in receipts))
+    if state is not None:
+        findings += _contents(state, readings, receipts)
+    readable = [reading.fact for reading in readings if reading.content is not None]
+    if deep and readable:
+        job.progress(f"computing the hash of {sum(fact.rows for fact in readable)} rows again")
+        findings += byte_findings(job.location, readable)
+        findings += (rows or _row_findings)(snapshot, readable)
+    return AuditReport(
+        findings=tuple(findings),
+        cells_checked=len(state.ledger.cells()) if state else 0,
+        files_checked=len(readings),
+        rows_checked=sum(reading.content.rows for reading in readings if reading.content is not None),
+        bytes_checked=snapshot.bytes,
+        version=snapshot.version,
+        watermark=snapshot.watermark,
+        seconds=perf_counter() - started,
+        remedy=_remedy(snapshot, findings),
+    )
+
+
+def _row_findings(snapshot: Snapshot, readable: Sequence[FileFact]) -> list[Finding]:
+    """With Spark, which a quick audit does without."""
+    from tidewheel.jobs.audit.rows import row_findings
+    from tidewheel.jobs.process.session import open_session
+
+    return row_findings(open_session(), snapshot, readable)
+
+
+def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:
+    """An archive that cannot be opened is a finding; a place without one is the caller's mistake."""
+    if isinstance(error, Damaged):
+        return Finding(Kind.UNREADABLE, error.message, None, "_delta_log")
+    if not stored_files(job.location, "_delta_log"):
+        raise error
+    return Finding(Kind.FORMAT, error.message, None, "_delta_log")
+
+
+def _ledger(snapshot: Snapshot) -> tuple[TableState | None, list[tuple[int, Receipt]], list[Finding]]:
+    """The state with its ledger and all receipts, as far as they can be read."""
+    try:
+        state, receipts = state_of(snapshot), list(all_receipts(snapshot))
+    except (Damaged, KeyError, TypeError, ValueError) as error:
+        message = error.message if isinstance(error, Damaged) else f"the ledger cannot be understood: {error!r}"
+        return None, [], [Finding(Kind.DAMAGED_LEDGER, message)]
+    findings = receipt_findings(receipts, version=state.version, head=state.head, watermark=state.watermark)
+    findings += ledger_findings(state.ledger, receipts, state.definition.span)
+    for file in stored_files(snapshot.location, LEDGER_FOLDER):
+        stem = file.path.rsplit("/", 1)[-1].removesuffix(".json.gz")
+        if stem.isdigit() and int(stem) > state.version:
+            message = f"the ledger reaches version {int(stem)}, the log ends at {state.version}: commits were lost"
+            findings.append(Finding(Kind.DAMAGED_LEDGER, message, None, file.path, int(stem), state.version))
+    return state, receipts, findings
+
+
+def _contents(
+    state: TableState, readings: Sequence[FileReading], receipts: Sequence[tuple[int, Receipt]]
+) -> list[Finding]:
+    contents = [reading.content for reading in readings if reading.content is not None]
+    unread = [reading.fact for reading in readings if reading.content is None]
+    # Only updates and expiries look at the bounds of all sub-indices.
+    done = [one.operation for _, one in receipts if one.operation is not Operation.FENCE]
+    settled = bool(done) and done[-1] in (Operation.UPDATE, Operation.EXPIRE)
+    return content_findings(state, contents, unread, settled=settled)
+
+
+def _format(snapshot: Snapshot) -> list[Finding]:
+    """The columns that tidewheel adds are there, as it made them; versions and features were checked on opening."""
+    kinds = {field.name: field.type for field in snapshot.schema.fields}
+    return [
+        Finding(
+            Kind.FORMAT,
+            f"column {field.name} of the table is {kinds.get(field.name, 'missing')}, not {field.type}",
+            expected=str(field.type),
+            found=str(kinds.get(field.name)),
+        )
+        for field in (*stored_fields(), *partition_fields())
+        if kinds.get(field.name) != field.type
+    ]
+
+
+def _foreign_files(job: ArchiveJob, snapshot: Snapshot) -> list[Finding]:
+    """Data files in the archive's folder that no attempt wrote and no version names."""
+    named = {fact.path for fact in snapshot.files}
+    return [
+        Finding(Kind.FOREIGN, f"tidewheel did not write {file.path}", None, file.path, None, file.bytes)
+        for file in stored_files(job.location)
+        if file.path.endswith(".parquet")
+        and not file.path.startswith("_")
+        and file.path not in named
+        and attempt_folder(file.path) is None
+    ]
+
+
+def _log_entries(snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) -> list[Finding]:
+    """Every entry that the log still has is whole, and its receipt the one that the ledger keeps."""
+    known, findings = dict(receipts), []
+    for version, file in sorted(list_log(snapshot.location).entries.items()):
+        if version > snapshot.version:
+            continue
+        try:
+            same = entry_receipt(snapshot, version) == known.get(version)
+        except (Damaged, KeyError, TypeError, ValueError) as error:
+            findings.append(
+                Finding(Kind.UNREADABLE, f"the log entry {file.path}: {one_line(str(error))}", None, file.path)
+            )
+            continue
+        if not same:
+            message = f"the receipt in the log entry {file.path} is not the one that the ledger keeps"
+            findings.append(Finding(Kind.DAMAGED_LEDGER, message, None, file.path))
+    return findings
+
+
+def _remedy(snapshot: Snapshot, findings: Sequence[Finding]) -> str:
+    if findings and snapshot.definition.derived:
+        source = snapshot.definition.name.rpartition(".")[0]
+        return (
+            f"move {snapshot.location.uri} away and run: tidewheel refresh {source}; what its partials still cover "
+            "is given again, what is older is not"
+        )
+    slots = backfill_range(findings)
+    if slots is None:
+        return _remedy_for_others(snapshot, findings)
+    return backfill_command(snapshot.definition.name, snapshot.definition.axis, slots)
+
+
+def _remedy_for_others(snapshot: Snapshot, findings: Sequence[Finding]) -> str:
+    """The command, if all there is to mend is what misleads other readers."""
+    others = [one for one in findings if one.kind is Kind.OTHER_READERS]
+    if not others or len(others) < len(findings):
+        return ""
+    return rewrite_command(snapshot) if any(one.path for one in others) else state_command(snapshot)

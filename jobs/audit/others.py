@@ -1,0 +1,55 @@
+"""What an archive of an earlier program holds that other readers take wrongly, for audit; our own reader does not."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+
+from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.rules.audit import Finding, Kind
+from tidewheel.storage.snapshot import Snapshot
+from tidewheel.storage.statistics_columns import PROPERTY, to_state
+
+_FLOATING = ("FLOAT", "DOUBLE")
+
+
+def rewrite_command(snapshot: Snapshot) -> str:
+    return f"tidewheel migrate {snapshot.definition.name} --stop-and-rebuild"
+
+
+def state_command(snapshot: Snapshot) -> str:
+    return f"tidewheel vacuum {snapshot.location.uri}"
+
+
+def filter_misleads(metadata: pq.FileMetaData, column: str) -> bool:
+    """Whether a column of bytes or of floating point has a Bloom filter."""
+    for position in range(metadata.num_columns):
+        described = metadata.schema.column(position)
+        if described.path == column:
+            bytes_or_floats = described.physical_type in _FLOATING or (
+                described.physical_type == "BYTE_ARRAY" and described.logical_type.type == "NONE"
+            )
+            chunks = (metadata.row_group(group).column(position) for group in range(metadata.num_row_groups))
+            return bytes_or_floats and any(chunk.bloom_filter_offset is not None for chunk in chunks)
+    return False
+
+
+def misleading_filter(snapshot: Snapshot, fact: FileFact) -> Finding:
+    column = snapshot.definition.key[0]
+    message = (
+        f"DuckDB 1.5 passes records by because of the Bloom filter on {column} in {fact.path}; rewrite it: "
+        f"{rewrite_command(snapshot)}"
+    )
+    return Finding(Kind.OTHER_READERS, message, None, fact.path)
+
+
+def statement_findings(snapshot: Snapshot) -> list[Finding]:
+    """The table must say which columns have statistics."""
+    value = to_state(snapshot)
+    if value is None:
+        return []
+    message = (
+        "the table does not say which columns have statistics, and deltalake finds nothing by a filter on the others; "
+        f"the next operation mends it, or: {state_command(snapshot)}"
+    )
+    found = snapshot.table.metadata().configuration.get(PROPERTY)
+    return [Finding(Kind.OTHER_READERS, message, expected=value, found=found)]

@@ -1,0 +1,95 @@
+"""Every row's hash and expiration slot computed again, for audit: Spark counts, only what is wrong comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.printable import counted, one_line
+from tidewheel.indexing.rules.audit import Finding, Kind
+from tidewheel.jobs.audit.files import unreadable
+from tidewheel.jobs.data.expressions import expiration_slot_of, quoted, row_hash
+from tidewheel.jobs.data.schema import full_schema_of
+from tidewheel.storage.snapshot import Snapshot
+
+CELLS_NAMED_MAX = 200
+EXAMPLES_MAX = 10
+
+
+def row_findings(spark: SparkSession, snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
+    """Rows that are not what was stored, by cell and file, and files that could not be read to their end.
+
+    Cost: one scan of all columns; a second one of the files with a wrong row.
+    """
+    if not facts:
+        return []
+    by_path = {fact.path: fact for fact in facts}
+    counts = _checked(spark, snapshot, list(by_path)).groupBy("path")
+    totals = counts.agg(F.count("*").alias("rows"), F.count_if("wrong").alias("wrong")).collect()
+    seen = {_relative(snapshot, row["path"]): row for row in totals}
+    findings = []
+    for path, fact in by_path.items():
+        if path not in seen or seen[path]["rows"] < fact.rows:
+            findings.append(unreadable(fact, _reason(snapshot, fact)))
+    wrong = [path for path, row in seen.items() if row["wrong"]]
+    return findings + (_wrong_rows(spark, snapshot, wrong) if wrong else [])
+
+
+def _checked(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> DataFrame:
+    """Every row as its file, cell, key and whether it is wrong; a file that breaks off is read as far as it goes."""
+    reader = (
+        spark.read.schema(full_schema_of(snapshot))
+        .option("recursiveFileLookup", "true")
+        .option("ignoreCorruptFiles", "true")
+        .option("ignoreMissingFiles", "true")
+        .option("parquet.page.verify-checksum.enabled", "true")
+    )
+    frame = reader.parquet(*snapshot.location.spark_paths(paths))
+    again = row_hash([field.name for field in snapshot.columns])
+    expiration = expiration_slot_of("unix_micros(valid_until)", snapshot.definition.axis)
+    key = ", ".join(map(quoted, snapshot.definition.key))
+    return frame.selectExpr(
+        "_metadata.file_path as path",
+        "ins_slot",
+        "exp_slot",
+        f"to_json(struct({key})) as key",
+        f"not (row_hash <=> {again} and exp_slot <=> {expiration}) as wrong",
+    )
+
+
+def _wrong_rows(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> list[Finding]:
+    wrong = _checked(spark, snapshot, paths).where("wrong")
+    cells = wrong.groupBy("path", "ins_slot", "exp_slot").agg(F.count("*").alias("rows"), F.min("key").alias("key"))
+    axis, findings = snapshot.definition.axis, []
+    for number, row in enumerate(cells.orderBy("ins_slot", "exp_slot").limit(CELLS_NAMED_MAX).collect()):
+        slot, path = row["ins_slot"], _relative(snapshot, row["path"])
+        example = f", for example key {row['key']}" if number < EXAMPLES_MAX else ""
+        message = (
+            f"not as stored: {counted(row['rows'], 'record')} of slot {axis.name(slot)}, expiring in slot "
+            f"{axis.name(row['exp_slot'])}{example}: {path}"
+        )
+        findings.append(Finding(Kind.CHANGED, message, (slot, row["exp_slot"]), path, 0, row["rows"], (slot, slot)))
+    return findings
+
+
+def _reason(snapshot: Snapshot, fact: FileFact) -> str:
+    """What pyarrow says of a file that Spark could not read to its end."""
+    try:
+        source = snapshot.location.filesystem.open_input_file(snapshot.location.child(fact.path))
+        with source, pq.ParquetFile(source, page_checksum_verification=True) as parquet:
+            for _ in parquet.iter_batches():
+                pass
+    except (OSError, pa.ArrowException, ValueError, MemoryError) as error:
+        return one_line(str(error))
+    return "Spark cannot read it to its end"
+
+
+def _relative(snapshot: Snapshot, path: str) -> str:
+    """A path as Spark names it, as the log names it."""
+    return unquote(path).rpartition(f"{snapshot.location.root}/")[2]

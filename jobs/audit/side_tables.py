@@ -1,0 +1,48 @@
+"""What lies in side tables, against the receipts that count it: readable, nothing lost, nothing doubled, for audit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from deltalake.exceptions import DeltaError
+from pyarrow import ArrowException
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.side_tables import SideTable
+from tidewheel.commits.side_tables_in_use import side_tables
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.side_tables import expected_rows
+from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.rules.audit import Finding, Kind
+from tidewheel.storage.location import SIDE_FOLDER
+from tidewheel.storage.snapshot import Snapshot
+
+
+def side_table_findings(job: ArchiveJob, snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) -> list[Finding]:
+    """Cost: the side tables, read once."""
+    return [finding for side in side_tables(job) for finding in _findings(job, side, snapshot, receipts)]
+
+
+def _findings(
+    job: ArchiveJob, side: SideTable, snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]
+) -> list[Finding]:
+    path = f"{SIDE_FOLDER}/{side.name}"
+    try:
+        rows = side.read(job.location)
+    except (Damaged, DeltaError, OSError, ArrowException) as error:
+        return [Finding(Kind.UNREADABLE, f"the {side.name} cannot be read: {error}", None, path)]
+    there: Counter[tuple[int, str]] = Counter()
+    if rows is not None:
+        there.update(side.keys(rows))
+    kept_since_us = job.clock() - side.certain_us(snapshot.definition)
+    expected = expected_rows(receipts, snapshot.version, kept_since_us, side.counted, stays=bool(side.filled))
+    findings = []
+    for (slot, attempt), rows_expected in expected.items():
+        found = there[slot, attempt]
+        if found != rows_expected:
+            kind = Kind.LOST if found < rows_expected else Kind.DOUBLED
+            name = snapshot.definition.axis.name(slot)
+            message = f"{found} records of slot {name} in the {side.name}, its receipt counts {rows_expected}"
+            findings.append(Finding(kind, message, None, path, rows_expected, found, (slot, slot)))
+    return findings

@@ -1,0 +1,1 @@
+"""Spark on rows: source, judgement, writing."""

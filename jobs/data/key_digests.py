@@ -1,0 +1,46 @@
+"""The digests of keys that somebody names: the same as those of the records that have them, for every type of key.
+
+What is named, a value or its text, becomes a value of the column's type before Spark sees it; from there on its digest
+is computed by the same expression as a record's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
+
+import pyarrow as pa
+from deltalake import Schema
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.jobs.data.expressions import keyed_digest
+from tidewheel.jobs.data.schema import columns_of
+from tidewheel.storage.key_values import typed_key
+from tidewheel.storage.snapshot import Snapshot
+
+
+def key_digests(spark: SparkSession, snapshot: Snapshot, keys: Iterable[Sequence[Any]]) -> list[str]:
+    """The digests of keys; what is no value of the key's type is refused."""
+    definition = snapshot.definition
+    kinds = columns_of(snapshot)
+    typed = spark.createDataFrame(
+        [values for key in keys for values in _typed(key, snapshot)],
+        StructType([kinds[name] for name in definition.key]),
+    )
+    return [row[0] for row in typed.selectExpr(keyed_digest(definition.key, definition.salt)).distinct().collect()]
+
+
+def _typed(key: Sequence[Any], snapshot: Snapshot) -> Iterable[tuple[Any, ...]]:
+    """A key as values of its columns; 0.0 and -0.0 are equal and have two digests: both are meant."""
+    names = snapshot.definition.key
+    if len(key) != len(names):
+        raise InvalidInput(
+            f"the key of archive {snapshot.definition.name} is ({', '.join(names)}), got {len(key)} values",
+            "give a value for each key column",
+        )
+    types = pa.schema(Schema(snapshot.columns))
+    values = [typed_key(value, name, types.field(name).type) for value, name in zip(key, names, strict=True)]
+    return product(*((value, -value) if isinstance(value, float) and value == 0 else (value,) for value in values))

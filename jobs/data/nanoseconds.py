@@ -1,0 +1,65 @@
+"""Parquet files whose moments are whole nanoseconds, as pandas writes them: read to the microsecond.
+
+Spark knows no such moments. Told to, it reads them as the numbers they are, and what says which columns they were is
+the files' footers. A moment is cut off, never rounded up, so no life is prolonged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
+
+from tidewheel.indexing.core.definition import Source
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.jobs.data.expressions import floor_divided, quoted
+
+_REMEDY = 'write all of them alike; from pandas in microseconds: to_parquet(..., coerce_timestamps="us")'
+
+
+def nanos_in(spark: SparkSession, source: Source, files: Sequence[str]) -> tuple[str, ...]:
+    """The columns of nanoseconds in the files of a slot. Cost: one footer; all of them if it has any."""
+    paths = [name.rpartition(" (")[0] for name in files]
+    if source.format != "parquet" or not paths:
+        return ()
+    first = _nanos_of(spark, paths[0])
+    if first and any(_nanos_of(spark, path) != first for path in paths[1:]):
+        raise InvalidInput(
+            f"the files beside {paths[0]} have moments of nanoseconds in other columns than it has "
+            f"({', '.join(first)}). Nothing was changed",
+            _REMEDY,
+        )
+    nested = [name for name in first if "." in name]
+    if nested:
+        raise InvalidInput(
+            f"{paths[0]} has moments of nanoseconds within others: {', '.join(nested)}. Nothing was changed", _REMEDY
+        )
+    return first
+
+
+def moments_of(reader: DataFrameReader, source: Source, path: str | None, nanos: Collection[str]) -> DataFrame:
+    """What Spark reads, with the columns of nanoseconds as moments; as numbers where the schema asks for that."""
+    if source.schema:
+        asked = reader.schema(source.schema).load(path).schema
+        plain = StructType([StructField(f.name, LongType()) if f.name in nanos else f for f in asked])
+        nanos = [f.name for f in asked if f.name in nanos and not isinstance(f.dataType, LongType)]
+        reader = reader.schema(plain)
+    frame = reader.load(path)
+    micros = {name: f"timestamp_micros({floor_divided(quoted(name), 1000)})" for name in nanos}
+    return frame.selectExpr(*(f"{micros.get(one, quoted(one))} as {quoted(one)}" for one in frame.columns))
+
+
+def _nanos_of(spark: SparkSession, path: str) -> tuple[str, ...]:
+    jvm: Any = spark._jvm
+    file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
+        jvm.org.apache.hadoop.fs.Path(path), spark._jsc.hadoopConfiguration()
+    )
+    footer = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
+    try:
+        columns = footer.getFooter().getFileMetaData().getSchema().getColumns()
+        kinds = [(".".join(one.getPath()), one.getPrimitiveType().getLogicalTypeAnnotation()) for one in columns]
+    finally:
+        footer.close()
+    return tuple(name for name, kind in kinds if kind is not None and kind.toString().startswith("TIMESTAMP(NANOS"))

@@ -1,0 +1,231 @@
+"""The source: one DataFrame for a batch of slots, each record tagged with its slot, and where it came from.
+
+Whatever the kind, a run over several slots is the union of its single-slot batches, so any grouping of slots into
+runs brings the same records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType, TimestampNTZType
+
+from tidewheel.indexing.archive_file.source_paths import path_for_slot
+from tidewheel.indexing.core.definition import RESERVED_COLUMNS, ArchiveFile, Source, SourceKind
+from tidewheel.indexing.core.fates import TEXT_COLUMN
+from tidewheel.indexing.core.slots import iso, moment, ranges_of
+from tidewheel.indexing.errors import InvalidInput, TidewheelError
+from tidewheel.jobs.data.expressions import long, quoted, slot_of
+from tidewheel.jobs.data.nanoseconds import nanos_in
+from tidewheel.jobs.data.source_reader import TEXT_FORMATS, loaded, options_of, place_of
+from tidewheel.jobs.process.java import first_line
+from tidewheel.storage.machine import machine_fault
+
+MISSING_NAMED_MAX = 5
+FORMATS_WITH_FOOTER = ("parquet", "orc", "avro")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The records of some slots with their `ins_slot`, as the source gives them, and the lineage of each slot.
+
+    Frames may differ in their columns: a source changes in the course of time.
+    """
+
+    frames: tuple[DataFrame, ...]
+    lineage: Mapping[int, tuple[str, ...]]
+
+
+def read_batch(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None = None) -> Batch:
+    """The batch of the slots; `schema` is what an empty source looks like."""
+    readers = {
+        SourceKind.FILES: _read_files,
+        SourceKind.READER: _read_interval,
+        SourceKind.PYTHON: _read_python,
+    }
+    try:
+        batch = readers[file.source.kind](spark, file, slots, schema.fieldNames() if schema else ())
+    except TidewheelError:
+        raise
+    except (PySparkException, Py4JJavaError) as error:
+        raise unreadable(file, error) from error
+    frames = batch.frames or (_empty(spark, file, schema),)
+    return Batch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage)
+
+
+def refuse_missing(file: ArchiveFile, slots: Sequence[int], found: Collection[int]) -> None:
+    """Refuse slots of which a reader gave no row. It is asked once for all slots: what came shows which have data."""
+    source, axis = file.source, file.axis
+    absent = [slot for slot in slots if slot not in found]
+    if source.kind is not SourceKind.READER or source.missing != "fail" or not absent:
+        return
+    names = ", ".join(map(axis.name, absent[:MISSING_NAMED_MAX]))
+    more = f" and {len(absent) - MISSING_NAMED_MAX} more" if len(absent) > MISSING_NAMED_MAX else ""
+    raise InvalidInput(
+        f"the source has no row of slot {names}{more}: none with a {source.time_column} in it. Nothing was changed",
+        'wait for the data, correct [source], or set [source] missing = "empty"',
+        slots=absent,
+    )
+
+
+def unreadable(file: ArchiveFile, error: Exception) -> TidewheelError:
+    """What Spark says about a source, in one sentence."""
+    said = first_line(error)
+    return machine_fault(str(error), f"while reading the source of archive {file.name}", said) or InvalidInput(
+        f"the source of archive {file.name} cannot be read: {said}. Nothing was changed",
+        "check the files and [source] in the archive file, then run the command again",
+    )
+
+
+def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
+    source, axis = file.source, file.axis
+    options = options_of(source)
+    frames, lineage = [], {}
+    for slot in slots:
+        path = path_for_slot(source.path, axis.start_us(slot), axis.end_us(slot), slot)
+        found = _files_at(spark, path)
+        lineage[slot] = tuple(found)
+        _refuse_unwritten(source, axis.name(slot), found)
+        if found:
+            frame = _renamed(loaded(spark, source, options, known, path, nanos_in(spark, source, found)), source)
+            frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
+        elif source.missing == "fail":
+            raise InvalidInput(
+                f"the source of slot {axis.name(slot)} has no files at {path}. Nothing was changed",
+                'wait for the data, correct [source] path, or set [source] missing = "empty"',
+                slot=slot,
+                path=path,
+            )
+    return Batch(tuple(frames), lineage)
+
+
+def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
+    """Spark passes over files of no bytes; in a format that always has a footer they are writes that were cut off."""
+    unwritten = [name for name in found if name.endswith(" (0 bytes)")]
+    if unwritten and source.format in FORMATS_WITH_FOOTER:
+        raise InvalidInput(
+            f"the source of slot {slot} has {source.format} files of no bytes: {', '.join(unwritten[:3])}. "
+            "Nothing was changed",
+            "wait until they are written, or delete them",
+        )
+
+
+def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
+    source, axis = file.source, file.axis
+    options = options_of(source)
+    frame = _renamed(loaded(spark, source, options, known), source)
+    if source.time_column not in frame.columns:
+        raise InvalidInput(
+            f"[source] time_column = {source.time_column!r} is not among the columns {', '.join(frame.columns)}",
+            "correct time_column in the archive file",
+        )
+    at = F.col(quoted(source.time_column))
+    wanted = F.lit(False)
+    for first, last in ranges_of(slots):
+        wanted = wanted | ((at >= F.lit(moment(axis.start_us(first)))) & (at < F.lit(moment(axis.end_us(last)))))
+    slot = slot_of(f"unix_micros(cast({quoted(source.time_column)} as timestamp))", axis)
+    frame = frame.where(wanted).selectExpr("*", f"{slot} as ins_slot")
+    place = place_of(source, options)
+    said = {s: (f"{place} {iso(axis.start_us(s))}/{iso(axis.end_us(s))}",) for s in slots}
+    return Batch((frame,), said)
+
+
+def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
+    function = _callable(file.source.callable)
+    frames = []
+    for slot in slots:
+        frame = function(spark, moment(file.axis.start_us(slot)), moment(file.axis.end_us(slot)))
+        if frame is None and file.source.missing == "fail":
+            raise InvalidInput(
+                f"{file.source.callable} returned nothing for slot {file.axis.name(slot)}. Nothing was changed",
+                'return a DataFrame, or set [source] missing = "empty"',
+            )
+        if frame is not None:
+            frames.append(_renamed(frame, file.source).selectExpr("*", f"{long(slot)} as ins_slot"))
+    return Batch(tuple(frames), dict.fromkeys(slots, (file.source.callable,)))
+
+
+def _callable(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInput(
+            f"[source] callable = {name!r} cannot be imported: {error}",
+            'give "package.module:function", importable where the job runs',
+        ) from error
+    return found
+
+
+def _files_at(spark: SparkSession, path: str) -> list[str]:
+    """The data files at a path or glob, as Hadoop lists them: names with sizes, hidden ones left out."""
+    jvm: Any = spark._jvm
+    hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
+    system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
+    found: list[str] = []
+    pending = list(system.globStatus(hadoop_path) or [])
+    while pending:
+        status = pending.pop()
+        name = status.getPath().getName()
+        if name.startswith(("_", ".")):
+            continue
+        if status.isDirectory():
+            pending += list(system.listStatus(status.getPath()))
+        else:
+            found.append(f"{status.getPath().toString().removeprefix('file:')} ({status.getLen()} bytes)")
+    return sorted(found)
+
+
+def _empty(spark: SparkSession, file: ArchiveFile, schema: StructType | None) -> DataFrame:
+    """A batch without records."""
+    if schema is None and file.source.schema:
+        schema = columns_declared(spark, file.source)
+    if schema is None:
+        raise InvalidInput(
+            f"the source of archive {file.name} has no data to learn its columns from",
+            "name a slot that has data, or set [source] schema in the archive file",
+        )
+    return spark.createDataFrame([], schema).selectExpr("*", "0L as ins_slot")
+
+
+def columns_declared(spark: SparkSession, source: Source) -> StructType:
+    """The columns of the schema in the archive file, under the names that the archive has for them."""
+    return _renamed(spark.createDataFrame([], source.schema), source).schema
+
+
+def _renamed(frame: DataFrame, source: Source) -> DataFrame:
+    """The frame with the archive's names for columns; Spark takes names without regard to case."""
+    found = {name.lower() for name in frame.columns}
+    gone = {name.lower() for name in source.rename}
+    taken = [new for old, new in source.rename.items() if old.lower() in found and new.lower() in found - gone]
+    if taken:
+        raise InvalidInput(
+            f"[source] rename gives a column the name {', '.join(taken)}, which another column has",
+            "choose another name, or rename the other column as well",
+        )
+    return frame.withColumnsRenamed(dict(source.rename)) if source.rename else frame
+
+
+def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
+    """Column names checked; timestamps without a zone read as UTC."""
+    names = [name for name in frame.columns if name != "ins_slot" or frame.columns.count("ins_slot") > 1]
+    own = {TEXT_COLUMN} if file.source.format in TEXT_FORMATS else set()
+    taken = sorted({n for n in names if n.lower() in RESERVED_COLUMNS or n.startswith("__tw_")} - own)
+    if taken:
+        raise InvalidInput(
+            f"the source of archive {file.name} has columns named {', '.join(taken)}, which the archive uses itself",
+            f'take them under other names: [source] rename = {{ {taken[0]} = "{taken[0]}_" }}',
+        )
+    zoned = {
+        field.name: F.expr(quoted(field.name)).cast("timestamp")
+        for field in frame.schema.fields
+        if isinstance(field.dataType, TimestampNTZType)
+    }
+    return frame.withColumns(zoned) if zoned else frame

@@ -1,0 +1,1 @@
+"""Spark as a process: Java, jars, the session."""

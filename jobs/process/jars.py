@@ -1,0 +1,180 @@
+"""The jars that Spark needs beside its own: where they lie, and how they get there once, at set-up.
+
+Resolving packages at every session start costs seconds and a network; so Spark's own resolver runs once,
+here, and sessions take the files by path. `jars.toml` lists them in sets. The set for Delta is always needed; the
+others are fetched by name (`tidewheel-setup s3 postgresql`), and sessions use those that are there.
+
+A mirror of Maven Central is named as for Spark itself, in the variable DEFAULT_ARTIFACT_REPOSITORY.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tidewheel.indexing.errors import InvalidInput, NotInstalled, TidewheelError
+
+DELTA_VERSION = "4.4.0"
+ALWAYS = "delta"
+
+
+@dataclass(frozen=True)
+class JarSet:
+    """Jars that come together. `sha256` goes by the name the resolver gives a jar: group_name."""
+
+    name: str
+    purpose: str
+    packages: tuple[str, ...]
+    without: tuple[str, ...]
+    sha256: Mapping[str, str]
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(cache_dir() / _file_name(resolved) for resolved in self.sha256)
+
+    @property
+    def missing(self) -> list[str]:
+        return [path.name for path in self.paths if not path.is_file()]
+
+    @property
+    def remedy(self) -> str:
+        command = "python -m tidewheel.jobs.process.jars"
+        return f"make setup, or {command}" if self.name == ALWAYS else f"{command} {self.name}"
+
+
+@cache
+def jar_sets() -> Mapping[str, JarSet]:
+    """The sets by name."""
+    text = Path(__file__).with_name("jars.toml").read_text(encoding="utf-8")
+    return {
+        name: JarSet(name, one["purpose"], tuple(one["packages"]), tuple(one["without"]), one["sha256"])
+        for name, one in tomllib.loads(text).items()
+    }
+
+
+def cache_dir() -> Path:
+    """The directory the jars lie in: $TIDEWHEEL_JARS, or one under the user's cache."""
+    if named := os.environ.get("TIDEWHEEL_JARS"):
+        return Path(named).expanduser().resolve()
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(cache).expanduser() / "tidewheel" / "jars" / DELTA_VERSION
+
+
+def jar_paths() -> tuple[Path, ...]:
+    """The jars, for `spark.jars`; NotInstalled if set-up has not fetched Delta's. Never touches the network."""
+    require(ALWAYS)
+    return tuple(path for one in jar_sets().values() if not one.missing for path in one.paths)
+
+
+def require(name: str) -> None:
+    """NotInstalled, with the command that fetches it, unless a set is there whole."""
+    wanted = jar_sets()[name]
+    if missing := wanted.missing:
+        raise NotInstalled(
+            f"the jars for {wanted.purpose} are not on this machine: {cache_dir()} lacks {', '.join(missing)}",
+            wanted.remedy,
+            missing=missing,
+        )
+
+
+def fetch_jars(names: Iterable[str] = ()) -> tuple[Path, ...]:
+    """Bring Delta's jars and the named sets into the cache, unless there; a jar appears in it whole or not at all."""
+    wanted = {ALWAYS, *names}
+    if unknown := wanted - jar_sets().keys():
+        raise InvalidInput(f"there are no jars called {', '.join(unknown)}", f"known are {', '.join(jar_sets())}")
+    for name in sorted(wanted):
+        _fetch(jar_sets()[name])
+    return jar_paths()
+
+
+def _fetch(wanted: JarSet) -> None:
+    target = cache_dir()
+    if all(_is_intact(target / _file_name(resolved), digest) for resolved, digest in wanted.sha256.items()):
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target, prefix="fetch-") as staging:
+        log = _resolve(wanted, Path(staging))
+        for resolved, digest in wanted.sha256.items():
+            found = Path(staging, "ivy", "jars", resolved)
+            if not _is_intact(found, digest):
+                raise NotInstalled(
+                    f"Spark's resolver did not bring an intact {resolved}; it said:\n{_gist(log)}",
+                    f"see that Maven Central can be reached, then {wanted.remedy}",
+                    jar=resolved,
+                )
+            found.replace(target / _file_name(resolved))
+
+
+def _file_name(resolved: str) -> str:
+    """A jar's name without its group, as it lies in the cache."""
+    return resolved.partition("_")[2]
+
+
+def _is_intact(jar: Path, digest: str) -> bool:
+    return jar.is_file() and hashlib.sha256(jar.read_bytes()).hexdigest() == digest
+
+
+def _resolve(wanted: JarSet, staging: Path) -> str:
+    """Let Spark resolve the packages into `staging`/ivy; gives what it printed.
+
+    spark-submit on an empty program does that and ends, without starting a session.
+    """
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise NotInstalled("Spark needs Java 17 or newer, and there is no java here", "scripts/ensure-java")
+    # Imported here: who only asks for the paths need not pay for it.
+    import pyspark
+
+    spark_home = Path(pyspark.__file__).parent
+    program = staging / "empty.py"
+    program.touch()
+    # A user.home of its own: a partial copy in ~/.m2 makes the resolver fail instead of looking further.
+    java_options = f'{os.environ.get("SPARK_SUBMIT_OPTS", "")} -Duser.home="{staging}"'
+    command = [
+        str(spark_home / "bin" / "spark-submit"),
+        *("--master", "local[1]"),
+        *("--packages", ",".join(wanted.packages)),
+        *("--exclude-packages", ",".join(wanted.without)),
+        *("--conf", f"spark.jars.ivy={staging / 'ivy'}"),
+        str(program),
+    ]
+    surroundings = {
+        "SPARK_HOME": str(spark_home),
+        "SPARK_SUBMIT_OPTS": java_options.strip(),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    done = subprocess.run(
+        command,
+        env=os.environ | surroundings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def _gist(log: str) -> str:
+    """The end of the resolver's talk, without Java's stack."""
+    lines = [line for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
+    return "\n".join(f"  {line}" for line in lines[-12:])
+
+
+def main() -> None:
+    """`python -m tidewheel.jobs.process.jars [set...]`, also installed as `tidewheel-setup`."""
+    try:
+        paths = fetch_jars(sys.argv[1:])
+    except TidewheelError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_code)
+    sys.stdout.write(f"{len(paths)} jars for Spark in {cache_dir()}\n")
+
+
+if __name__ == "__main__":
+    main()

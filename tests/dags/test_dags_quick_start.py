@@ -1,0 +1,76 @@
+"""What a task sets for the Java it starts, and that nothing of it outlives the task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidewheel.jobs.process import quick_start
+from tidewheel.jobs.process.quick_start import LAUNCHER_VARIABLE, OPTIONS_VARIABLE, QUICK_COMPILER, VARIABLE
+from tidewheel.playground import class_archive
+
+Environment = dict[str, str]
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "classes.jsa"
+    monkeypatch.setattr(quick_start, "class_archive", lambda: path)
+    return path
+
+
+def test_a_class_archive_is_used_when_it_is_there(archive: Path) -> None:
+    environment: Environment = {OPTIONS_VARIABLE: "-Dmine=1"}
+    quick_start.use_class_archive(environment)
+    assert environment[OPTIONS_VARIABLE] == "-Dmine=1"
+    archive.touch()
+    quick_start.use_class_archive(environment)
+    quick_start.use_class_archive(environment)
+    assert environment[OPTIONS_VARIABLE] == (
+        f"-Dmine=1 -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    )
+
+
+@pytest.mark.parametrize(("rows", "used"), [(0, True), (1_000_000, True), (1_000_001, False)])
+def test_the_quick_compiler_is_for_small_updates(rows: int, used: bool) -> None:
+    environment: Environment = {}
+    quick_start.use_quick_compiler(environment, rows)
+    assert (environment.get(OPTIONS_VARIABLE) == QUICK_COMPILER) == used
+
+
+def test_it_can_be_switched_off(archive: Path) -> None:
+    archive.touch()
+    environment: Environment = {VARIABLE: "off"}
+    quick_start.use_class_archive(environment)
+    quick_start.use_quick_compiler(environment, 0)
+    assert environment == {VARIABLE: "off"}
+
+
+def test_nothing_outlives_the_task(archive: Path) -> None:
+    archive.touch()
+    environment: Environment = {LAUNCHER_VARIABLE: "-Xmine"}
+    with quick_start.kept(environment):
+        quick_start.use_class_archive(environment)
+        assert OPTIONS_VARIABLE in environment
+    assert environment == {LAUNCHER_VARIABLE: "-Xmine"}
+
+
+def test_without_java_there_is_no_class_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert quick_start.class_archive() is None
+
+
+def test_half_an_archive_is_never_seen(archive: Path) -> None:
+    """A Java that maps a file which was cut off crashes; so it appears under its name only when it is whole."""
+
+    def cut_off(command: list[str], *, env: Environment, **rest: object) -> None:
+        path = env[OPTIONS_VARIABLE].split()[0].partition("=")[2]
+        Path(path).write_bytes(b"half")
+        raise RuntimeError("no room")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(class_archive.subprocess, "run", cut_off)
+        with pytest.raises(RuntimeError, match="no room"):
+            class_archive.make_class_archive()
+    assert list(archive.parent.iterdir()) == []

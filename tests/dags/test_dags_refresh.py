@@ -1,0 +1,100 @@
+"""Standing queries under Airflow: which DAGs refresh, when, and what becomes of a refresh that fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.dags.test_dags import K, airflow_home, bag_of, context_of, dags_of, pytestmark, tide, work
+from tests.support.toml_archives import TomlArchive
+
+__all__ = ["airflow_home", "pytestmark", "tide"]
+
+QUERY = """
+[query]
+of = "tide"
+select = "count(*) as n, sum(body) as total"
+window = "1h"
+slide = "20m"
+"""
+
+
+def ask(tide: TomlArchive, text: str = QUERY) -> None:
+    folder = tide.path.parent / "queries"
+    folder.mkdir(exist_ok=True)
+    (folder / "counted.toml").write_text(text)
+
+
+def after(dag: Any, task: str) -> set[str]:
+    return set(dag.task_dict[task].downstream_task_ids)
+
+
+def test_where_a_query_asks_the_archive_its_dags_refresh(tide: TomlArchive) -> None:
+    assert not any("refresh" in dag.task_ids for dag in dags_of(tide).values())
+    ask(tide, QUERY.replace("tide", "other"))
+    assert not any("refresh" in dag.task_ids for dag in dags_of(tide).values())
+    ask(tide)
+    bag = bag_of(tide.path.parent)
+    assert bag.import_errors == {}
+    dags = bag.dags
+    assert after(dags["tide"], "update") == {"refresh"}
+    assert after(dags["tide__backfill"], "backfill") == {"refresh"}
+    assert {"refresh", "vacuum"} == after(dags["tide__maintenance"], "expire")
+    assert after(dags["tide__maintenance"], "forget") == {"refresh"}
+    # A run is judged by its last tasks: a refresh that fails hides behind none.
+    assert all(any(task.task_id == "refresh" for task in dag.leaves) for dag in dags.values())
+    rules = {name: str(dag.task_dict["refresh"].trigger_rule.value) for name, dag in dags.items()}
+    assert rules == {
+        "tide": "all_success",
+        "tide__backfill": "all_done",
+        "tide__maintenance": "none_failed_min_one_success",
+    }
+    (outlet,) = dags["tide"].task_dict["refresh"].outlets
+    assert (outlet.name, outlet.uri) == ("tide.answers", f"file://{tide.folder}/tables/tide.answers")
+
+
+def test_a_query_file_that_cannot_be_read_is_told_by_the_refresh(tide: TomlArchive) -> None:
+    ask(tide, "[query\n")
+    assert bag_of(tide.path.parent).import_errors == {}
+    assert "refresh" in dags_of(tide)["tide"].task_ids
+
+
+def test_before_the_first_update_there_is_nothing_to_refresh(tide: TomlArchive) -> None:
+    from airflow.sdk.exceptions import AirflowSkipException
+
+    ask(tide)
+    with pytest.raises(AirflowSkipException, match="the first update creates it"):
+        work(tide, "tide", "refresh", context_of(tide, K, K + 2))
+
+
+def test_updates_backfills_and_forgets_reach_the_answers(tide: TomlArchive, spark: object) -> None:
+    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+    tide.write_file(clock="data")
+    ask(tide)
+    tide.write_batches(range(K, K + 6))
+    context = context_of(tide, K, K + 2)
+    work(tide, "tide", "update", context)
+    told = work(tide, "tide", "refresh", context)
+    assert (told["queries"], told["answers_corrected"]) == (["counted"], 0)
+    assert 1 <= told["answers_given"] <= 3, "of windows whose batches could be read whole"
+    (outlet,) = dags_of(tide)["tide"].task_dict["refresh"].outlets
+    assert context["outlet_events"][outlet].extra == told
+    with pytest.raises(AirflowSkipException, match="no answer is new"):
+        work(tide, "tide", "refresh", context)
+    # A slot comes again with other data: what it touches is corrected.
+    tide.write_batches([K + 1], edition=1)
+    tide.open().update(tide.axis.name(K + 1))
+    told = work(tide, "tide__backfill", "refresh", context)
+    assert 1 <= told["answers_corrected"] <= 2
+    # Faults of a query file are the refresh's, and the archive goes on.
+    before = tide.open().snapshot().version
+    ask(tide, QUERY.replace("sum(body)", "sum(nothing)"))
+    with pytest.raises(AirflowFailException, match="nothing"):
+        work(tide, "tide", "refresh", context)
+    assert tide.open().snapshot().version == before
+    ask(tide)
+    tide.open().forget([("k1",)])
+    told = work(tide, "tide__maintenance", "refresh", context)
+    assert told["answers_corrected"] > 0

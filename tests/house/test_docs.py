@@ -1,0 +1,45 @@
+"""The documentation is run: the README's blocks in order, and every link of every page."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#]+)(?:#([^)]+))?\)")
+
+
+def test_the_readme_works_as_written(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "TERM": "dumb",
+    }
+    printed = ""
+    for language, text in BLOCK.findall((ROOT / "README.md").read_text()):
+        if language == "text":
+            assert text in printed, f"the README shows\n{text}\nbut this was printed:\n{printed}"
+            continue
+        command = {"bash": ["bash", "-euc", text], "python": [sys.executable, "-c", text]}[language]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+        printed = done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text()):
+        if target.startswith(("http:", "https:", "mailto:")):
+            continue
+        found = (page.parent / target).resolve()
+        assert found.exists(), f"{page.name} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
+            assert anchor in {heading.lower().replace(" ", "-") for heading in headings}, f"{target}#{anchor}"

@@ -1,0 +1,43 @@
+"""The table of fields, and the page made from it."""
+
+import re
+from pathlib import Path
+
+from tests.support.archive_files import faults_of, file_of
+from tidewheel.indexing.archive_file.fields import FIELDS
+from tidewheel.indexing.archive_file.read import parse_archive_file
+from tidewheel.indexing.archive_file.reference import archive_file_reference
+from tidewheel.indexing.core.definition import SourceKind
+from tidewheel.indexing.toml.page import Absent
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_every_field_takes_its_own_example_and_default() -> None:
+    for field in FIELDS:
+        field.kind.check(field.example)
+        if not isinstance(field.default, Absent):
+            field.kind.check(field.default)
+        assert (field.default is Absent.DECIDED_BY_RULE) == bool(field.default_note), field.place
+
+
+def test_the_reference_page_is_up_to_date() -> None:
+    assert (ROOT / "docs/archive-file.md").read_text(encoding="utf-8") == archive_file_reference(), (
+        "write it anew, with the text that archive_reference.archive_file_reference() returns"
+    )
+
+
+def test_the_toml_on_the_reference_page_is_good() -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", archive_file_reference(), re.DOTALL)
+    without_source = file_of(source__path=None).replace("[source]\n", "")
+
+    assert len(blocks) == 3
+    kinds = [parse_archive_file(f"{without_source}\n{block}", "a.toml").source.kind for block in blocks[:2]]
+    assert kinds == [SourceKind.READER, SourceKind.PYTHON]
+    parse_archive_file(blocks[2], "a.toml")
+
+
+def test_the_fault_on_the_reference_page_is_a_real_one() -> None:
+    (shown,) = re.findall(r"^    a\.toml:9 (.*)$", archive_file_reference(), re.MULTILINE)
+
+    assert faults_of(file_of(time__interval="300"))[0].endswith(shown)

@@ -1,0 +1,84 @@
+"""Spark's Java process that does not start, is killed or runs out of heap: one clear error, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import kill_one_spark
+from tests.support.toml_archives import TomlArchive, first_slot_fed
+
+ROOT = Path(__file__).parent.parent.parent
+WAIT_S = 120
+
+
+@pytest.fixture
+def tide(tmp_path: Path, spark: object) -> TomlArchive:
+    return first_slot_fed(tmp_path)
+
+
+def start(tide: TomlArchive, **environment: str) -> subprocess.Popen[str]:
+    """An update with the archive's second slot, by the command line."""
+    command = [sys.executable, "-m", "tidewheel.cli", "update", str(tide.path), "--slot", tide.axis.name(1)]
+    return subprocess.Popen(
+        command,
+        cwd=tide.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def refused(tide: TomlArchive, update: subprocess.Popen[str], code: int) -> str:
+    """What was said of an update that failed, in two lines; the archive is what it was."""
+    said = update.communicate(timeout=WAIT_S)[1]
+    assert update.returncode == code, said
+    assert [line.split(": ", 1)[0].strip() for line in said.splitlines()] == ["Error", "what to do"], said
+    assert tide.content() == tide.expected([0])
+    return said
+
+
+def finished(tide: TomlArchive) -> None:
+    """The same update again."""
+    tide.open().update(tide.axis.name(1))
+    assert tide.content() == tide.expected([0, 1])
+
+
+@pytest.mark.parametrize(
+    ("environment", "code", "said"),
+    [
+        ({"JAVA_HOME": "/nowhere"}, 7, "/nowhere/bin/java"),
+        ({"SPARK_SUBMIT_OPTS": "-Xmx1x"}, 7, "Invalid maximum heap size: -Xmx1x"),
+        ({"SPARK_DRIVER_MEMORY": "100m"}, 2, "SPARK_DRIVER_MEMORY"),
+    ],
+    ids=["another home", "an option", "too little memory"],
+)
+def test_what_keeps_spark_from_starting_is_named(
+    tide: TomlArchive, environment: dict[str, str], code: int, said: str
+) -> None:
+    assert said in refused(tide, start(tide, **environment), code)
+
+
+def test_java_killed_in_the_middle_of_an_update(tide: TomlArchive) -> None:
+    before = folders(tide)
+    update = start(tide)
+    until = time.monotonic() + WAIT_S
+    while folders(tide) == before:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert kill_one_spark(update.pid)
+    said = refused(tide, update, 8)
+    assert "ended by signal 9" in said
+    assert "run the command again" in said
+    finished(tide)
+
+
+def folders(tide: TomlArchive) -> set[Path]:
+    """What attempts have written into."""
+    return set(tide.folder.glob("tables/tide/run-*"))

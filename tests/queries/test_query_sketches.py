@@ -1,0 +1,325 @@
+"""Approximate aggregates: within their bounds, and the same whatever the order in which parts are combined."""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from datasketches import kll_doubles_sketch
+
+from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, loaded, some_rows
+from tests.standing.test_standing_refresh import COLUMNS as EVENTS
+from tests.standing.test_standing_refresh import event
+from tests.support.local_archive import LocalArchive
+from tests.support.query_operations import APPROXIMATE, Case
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.asking import ask, with_errors
+from tidewheel.local.standing.auditing import derived_findings
+from tidewheel.local.standing.derivation import derived_job
+from tidewheel.local.standing.distinct_sketches import HllSketches, installed
+from tidewheel.local.standing.folding import fold
+from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.partials import PartialBuilder
+from tidewheel.local.standing.refresh import refresh
+from tidewheel.local.standing.stored_rows import digests
+from tidewheel.queries.aggregates import HOLISTIC, Argument, Kind, aggregate
+from tidewheel.queries.choice import choose
+from tidewheel.queries.operation import Aggregate
+from tidewheel.queries.operations.approximate import POINTS
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.query_file import parse_query_file
+from tidewheel.queries.standing.staleness import DueReport
+from tidewheel.queries.standing.tree import assigned
+from tidewheel.sql.select_parser import SelectParser
+from tidewheel.sql.selects import read_query
+
+SEED = 20261119
+DISTINCT = aggregate("approx_count_distinct", sketches=HllSketches())
+FRACTIONS = (0.0, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0)
+
+
+def quantile(fraction: float) -> Aggregate:
+    return aggregate("approx_quantile", Argument(Kind.FLOAT), fraction=fraction)
+
+
+def in_parts(asked: Aggregate, batches: list[list[Any]]) -> Any:
+    """The answer from a stored partial of each batch."""
+    return asked.answer([folded(asked, batches)])
+
+
+def folded(asked: Aggregate, batches: list[list[Any]]) -> Any:
+    (operation,) = asked.operations
+    parts = [operation.fold(map(operation.lift, batch)) for batch in batches]
+    return operation.fold(operation.load(operation.store(one)) for one in parts if one is not None)
+
+
+def cut(chance: random.Random, values: list[Any], parts: int) -> list[list[Any]]:
+    ends = sorted(chance.randint(0, len(values)) for _ in range(parts - 1))
+    return [values[low:high] for low, high in zip([0, *ends], [*ends, len(values)], strict=True)]
+
+
+def rank_error(values: list[float], answer: float, fraction: float) -> float:
+    """How far the place asked for is from the places that the answer has among sorted values."""
+    low, high = bisect_left(values, answer) / len(values), bisect_right(values, answer) / len(values)
+    return max(0.0, low - fraction, fraction - high)
+
+
+@pytest.fixture(params=APPROXIMATE, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Case:
+    return request.param
+
+
+# The laws, of what is stored and answered.
+
+
+def test_laws(case: Case) -> None:
+    operation, chance = case.operation, random.Random(SEED)
+    sample = [one for one in case.accumulators(chance, 10) if one is not None]
+    sample += [operation.load(operation.store(one)) for one in sample[:3]]
+    for x, y, z in product(sample, repeat=3):
+        joined = operation.join(operation.join(x, y), z)
+        assert operation.store(joined) == operation.store(operation.join(x, operation.join(y, z)))
+        assert operation.lower(joined) == operation.lower(operation.join(z, operation.join(y, x)))
+    if operation.idempotent:
+        assert all(operation.store(operation.join(x, x)) == operation.store(x) for x in sample)
+
+
+def test_what_is_stored_is_loaded_again(case: Case) -> None:
+    operation, chance = case.operation, random.Random(SEED)
+    stored = operation.store(operation.fold(case.accumulators(chance, 3000)))
+    assert operation.store(operation.load(stored)) == stored
+    assert [column.sql_type for column in operation.columns] == ["BLOB"]
+
+
+def test_many_parts_need_no_recursion() -> None:
+    (operation,) = quantile(0.5).operations
+    assert quantile(0.5).answer([operation.fold(operation.lift(1.0) for _ in range(10**5))]) == 1.0
+
+
+def test_every_technique_gives_the_same_answer(case: Case) -> None:
+    operation, chance = case.operation, random.Random(SEED)
+    for bounded in (False, True):
+        technique = choose(operation, [7], bounded_latency=bounded)(operation, [7])
+        parts: list[Any] = []
+        for at in range(60):
+            parts.append(operation.fold(case.accumulators(chance, 20)))
+            technique.insert(parts[-1])
+            if at >= 7:
+                assert operation.store(technique.query(7)) == operation.store(operation.fold(parts[-7:])), at
+
+
+# Distinct values.
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [1, 100, 3000, 20_000])
+def test_sketches_of_parts_estimate_as_one(size: int, seed: int) -> None:
+    chance = random.Random(f"{SEED} {size} {seed}")
+    values = [f"{seed} {chance.randrange(size)}" for _ in range(2 * size)]
+    for parts in (1, 2, 9):
+        batches = cut(chance, values, parts)
+        answer = in_parts(DISTINCT, batches)
+        assert answer == in_parts(DISTINCT, [chance.sample(one, len(one)) for one in reversed(batches)])
+        assert answer == pytest.approx(len(set(values)), rel=2 * DISTINCT.error.share), f"seed {seed}"  # 4 deviations
+        assert size > 100 or answer == len(set(values))
+
+
+def test_equal_values_count_once() -> None:
+    for equal in ([0.0, -0.0], [True, True], [Decimal("1.50"), Decimal("1.50")], [b"a", b"a"], [2**80, 2**80]):
+        assert in_parts(DISTINCT, [equal[:1], equal[1:]]) == 1
+    assert in_parts(DISTINCT, [[1, 2], [2, 3], [None, math.nan]]) == 3
+    assert DISTINCT.answer([None]) == 0
+
+
+def test_the_error_is_told() -> None:
+    assert str(DISTINCT.error) == "±1.6 % of the count at 95 %"
+    assert str(quantile(0.5).error) == "±0.2 % of the records, by rank, always"
+
+
+def test_without_the_library_its_install_command_is_told() -> None:
+    with pytest.raises(InvalidInput, match="datasketches") as refused:
+        aggregate("approx_count_distinct")
+    assert "pip install 'tidewheel[sketches]'" in refused.value.remedy
+    assert installed() == HllSketches()
+
+
+# Quantiles.
+
+
+def draws(chance: random.Random) -> list[float]:
+    size = chance.choice([1, 3, POINTS, POINTS + 1, 2 * POINTS - 1, 5000, 20_000])
+    kind = chance.choice(["even", "long tail", "few values", "ascending"])
+    make = {
+        "even": chance.random,
+        "long tail": lambda: chance.paretovariate(0.5),
+        "few values": lambda: float(chance.randrange(20)),
+        "ascending": chance.random,
+    }[kind]
+    values = [make() for _ in range(size)]
+    return sorted(values) if kind == "ascending" else values
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_quantiles_are_within_their_bound(seed: int) -> None:
+    chance = random.Random(f"{SEED} {seed}")
+    values = draws(chance)
+    batches = cut(chance, values, chance.choice([1, 2, 10]))
+    ordered, total = sorted(values), folded(quantile(0.5), batches)
+    for fraction in FRACTIONS:
+        answer = quantile(fraction).answer([total])
+        assert answer in ordered
+        error = quantile(fraction).error
+        assert rank_error(ordered, answer, fraction) <= error.share + 1e-12, f"seed {seed}, {fraction}"
+
+
+def test_few_values_are_exact() -> None:
+    assert [in_parts(quantile(fraction), [[3, 1], [2, 4, None, math.nan]]) for fraction in (0, 0.25, 0.5, 0.51, 1)] == [
+        1.0, 1.0, 2.0, 3.0, 4.0,
+    ]  # fmt: skip
+    assert quantile(0.5).answer([None]) is None
+    assert in_parts(quantile(0.5), [[-math.inf, math.inf, math.inf]]) == math.inf
+
+
+def test_closer_than_what_kll_promises_for_its_size() -> None:
+    """The summary that stands in for KLL: the largest error over many quantiles, from ten parts."""
+    chance = random.Random(SEED)
+    values = [chance.gauss(0, 1) for _ in range(50_000)]
+    total, ordered = folded(quantile(0.5), [values[part::10] for part in range(10)]), sorted(values)
+    k = 500
+    sketch = kll_doubles_sketch(k)
+    for value in values:
+        sketch.update(value)
+    assert len(sketch.serialize()) >= POINTS * 16
+    fractions = [place / 100 for place in range(1, 100)]
+    ours = max(rank_error(ordered, quantile(one).answer([total]), one) for one in fractions)
+    assert ours <= 1 / POINTS < kll_doubles_sketch.get_normalized_rank_error(k, False)
+
+
+@pytest.mark.parametrize("fraction", [None, -0.1, 1.5])
+def test_a_fraction_is_a_share(fraction: float | None) -> None:
+    with pytest.raises(InvalidInput, match="approx_quantile") as refused:
+        aggregate("approx_quantile", Argument(Kind.FLOAT), fraction=fraction)
+    assert "approx_quantile(x, 0.99)" in refused.value.remedy
+
+
+@pytest.mark.parametrize("name", HOLISTIC)
+def test_holistic_aggregates_name_the_approximate_one(name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        aggregate(name)
+    assert ("approx_quantile" in refused.value.remedy) == (name == "median" or name.startswith("quantile"))
+
+
+# In standing queries.
+
+
+def query_of(select: str, rest: str = "", columns: Mapping[str, str] = COLUMNS) -> Query:
+    body = f'[query]\nname = "q"\nof = "m"\ntime = "t"\nselect = "{select}"\nwindow = "180s"\nslide = "60s"\n{rest}'
+    (text,) = parse_query_file(body, "q.toml")
+    query, faults = read_query(SelectParser(columns, sketches=installed()), text)
+    assert query is not None, faults
+    return query
+
+
+SELECT = (
+    "approx_count_distinct(i) as many, approx_quantile(x, 0.9) as slow, approx_quantile(x, 0.5) as mid, max(k) as k2"
+)
+
+
+@pytest.mark.parametrize("group_by", ["", 'group_by = ["k"]'])
+def test_answers_from_partials_every_way(group_by: str) -> None:
+    chance = random.Random(SEED)
+    query = query_of(SELECT, group_by)
+    assert query == Query.from_json(query.to_json())
+    assert len(query.calls) == 4
+    tree = assigned([query], 3 * MINUTE_US).tree("q")
+    batches = {slot: some_rows(chance, slot, 40) for slot in (7, 8, 9)}
+    tables = [PartialBuilder(tree, AXIS, loaded(rows)).build(slot, "rows", 0) for slot, rows in batches.items()]
+    connection, rows = loaded([]), pa.concat_tables(tables)
+    connection.register("partials", rows)
+    due = [DueReport(AXIS.end_us(slot), 1.0) for slot in (7, 8, 9, 30)]
+    by_sql = Folder(query, tree, AXIS, connection, "partials").fold(due)
+    order = [("window_end", "ascending"), *(("k", "ascending") for _ in query.groups)]
+    for way in ("kernels", "FlatFAT", "DABA"):
+        ((_, table),) = fold(tree, AXIS, connection, rows, [replace(query, technique=way)], {"q": due})
+        assert by_sql.sort_by(order).to_pylist() == table.select(by_sql.column_names).sort_by(order).to_pylist(), way
+    for row in by_sql.to_pylist():
+        end_us = row["window_end"]
+        inside = [
+            one for slot, some in batches.items() for one in some
+            if one["t"] is not None and end_us - 3 * MINUTE_US <= one["t"] < min(end_us, AXIS.end_us(slot))
+            and (not group_by or one["k"] == row["k"])
+        ]  # fmt: skip
+        values = sorted(one["x"] for one in inside if one["x"] is not None and not math.isnan(one["x"]))
+        assert row["many"] == len({one["i"] for one in inside} - {None})
+        assert row["slow"] == (values[max(1, math.ceil(0.9 * len(values))) - 1] if values else None)
+
+
+def test_partials_of_equal_records_are_equal() -> None:
+    """Else each audit would find them damaged, and each refresh would give a revision."""
+    chance = random.Random(SEED)
+    tree = assigned([query_of(SELECT)], 3 * MINUTE_US).tree("q")
+    rows = [row | {"x": chance.random(), "i": chance.randrange(10**6)} for row in some_rows(chance, 7, 3000)]
+    found = []
+    for _ in range(3):
+        chance.shuffle(rows)
+        connection = loaded(rows)
+        found.append(digests(connection, PartialBuilder(tree, AXIS, connection).build(7, "rows", 0)))
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_error_stands_beside_the_answer() -> None:
+    query = query_of("approx_count_distinct(i) as many, 1000 * approx_quantile(x, 0.9) as slow, count(*) as n")
+    answers = with_errors(pa.table({"many": [1], "slow": [2.0], "n": [3]}), query)
+    assert answers.to_pylist() == [
+        {"many": 1, "many_error": "±1.6 % of the count at 95 %",
+         "slow": 2.0, "slow_error": "±0.2 % of the records, by rank, always", "n": 3}
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("select", "wrong"),
+    [
+        ("approx_quantile(x)", "approx_quantile without a fraction"),
+        ("approx_quantile(x, 2)", "approx_quantile of the fraction 2.0"),
+        ("approx_quantile(x, i)", "approx_quantile with the fraction i"),
+        ("approx_quantile(k, 0.5)", "approx_quantile of a text"),
+        ("approx_count_distinct(i, 5)", "approx_count_distinct with 2 arguments"),
+    ],
+)
+def test_what_cannot_be_selected_says_why(select: str, wrong: str) -> None:
+    (text,) = parse_query_file(f'[query]\nname = "q"\nof = "m"\nselect = "{select}"\nwindow = "60s"', "q.toml")
+    _, faults = read_query(SelectParser(COLUMNS, sketches=installed()), text)
+    assert len(faults) == 1
+    assert wrong in faults[0].wrong
+
+
+def test_a_query_without_the_library_is_refused_at_its_place() -> None:
+    text = '[query]\nname = "q"\nof = "m"\nselect = "approx_count_distinct(i) as n"\nwindow = "60s"'
+    query, (fault,) = read_query(SelectParser(COLUMNS), parse_query_file(text, "q.toml")[0])
+    assert query is None
+    assert (fault.line, "tidewheel[sketches]" in fault.remedy) == (4, True)
+
+
+def test_an_audit_derives_the_same_again(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path).create()
+    archive.update({slot: [event(slot, value) for value in range(3000)] for slot in (100, 101, 102)})
+    select, rest = "approx_count_distinct(v) as many, approx_quantile(v, 0.9) as slow", 'revise = "5m"\nkeep = "1h"'
+    query = query_of(select, rest, EVENTS)
+    assert refresh(archive.job, [query]).answers is not None
+    for kind in ("partials", "answers"):
+        job = derived_job(archive.job, kind)
+        assert derived_findings(job, job.snapshot(), list(job.snapshot().files)) == []
+    assert refresh(archive.job, [query]).due == ()
+    (row,) = ask(archive.job, query, None, 1, None).to_pylist()
+    assert row["many"] == pytest.approx(3000, rel=0.03)
+    assert row["slow"] == pytest.approx(2699, abs=6)
+    assert row["many_error"] == "±1.6 % of the count at 95 %"

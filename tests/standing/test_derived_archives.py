@@ -1,0 +1,149 @@
+"""Partials and answers by their names: looked at like any archive, derived again by a deep audit, changed by nobody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+
+import tidewheel
+from tests.jobs.test_audit import rewrite
+from tests.support.asked_archive import asked_archive, copied_archive, events
+from tests.support.local_archive import LocalArchive
+from tidewheel.cli import main
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.derivation import derived_job
+from tidewheel.local.standing.row_hashes import hashes_of
+
+NAMES = ("m.partials", "m.answers")
+# What would change an archive, and what is done to its source instead.
+CHANGES = {
+    "init": "",
+    "update --slot 1970-01-01T00:09Z": "tidewheel update m, then ",
+    "backfill --missing": "tidewheel backfill m, then ",
+    "expire": "tidewheel expire m, then ",
+    "migrate": "",
+    "forget --key a,b --yes": "tidewheel forget m, then ",
+    "undo --yes": "tidewheel undo m, then ",
+    "refresh": "",
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("asked")
+    asked_archive(folder)
+    tidewheel.open(folder / "archives" / "m.toml").queries.refresh()
+    return folder
+
+
+@pytest.fixture
+def archive(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalArchive:
+    return copied_archive(built, tmp_path, monkeypatch)
+
+
+def told(*command: str) -> Any:
+    done = run(*command, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def run(*command: str) -> Result:
+    return CliRunner().invoke(main, command)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_derived_archive_is_looked_at_by_its_name(name: str, archive: LocalArchive) -> None:
+    assert told("status", name)["name"] == name
+    assert [one["version"] for one in told("history", name)["history"]] == [1, 0]
+    assert len(told("changes", name, "--since", "-1")["changes"]) == 2
+    assert told("forecast", name, "--updates", "2")
+    assert told("vacuum", name)
+    assert told("audit", name, "--quick")["clean"]
+    # A place works as well as a name.
+    assert told("status", archive.job.location.uri + name[1:])["name"] == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_derived_archive_cannot_be_changed_by_itself(name: str, archive: LocalArchive) -> None:
+    for command, first in CHANGES.items():
+        words = command.split()
+        for place in (name, archive.job.location.uri + name[1:]):
+            done = run(words[0], place, *words[1:])
+            assert done.exit_code == 2
+            assert f"run: {first}tidewheel refresh m" in " ".join(done.output.split())
+    assert told("status", name)["version"] == 1
+
+
+def test_a_name_without_its_archive_is_unknown(archive: LocalArchive) -> None:
+    with pytest.raises(InvalidInput, match=r"there is no archive n\.answers"):
+        tidewheel.open("n.answers")
+
+
+def test_the_status_names_the_queries_and_how_far_they_are_behind(archive: LocalArchive) -> None:
+    assert {one["name"]: one["lag_us"] for one in told("status", "m")["queries"]} == {
+        "total": 0, "by_key": 0, "alive": 0,
+    }  # fmt: skip
+    archive.update({7: events(7)})
+    assert {one["lag_us"] for one in told("status", "m")["queries"]} == {2 * archive.axis.interval_us}
+    assert "query total: answered through 1970-01-01T00:06Z, 2m behind the archive" in run("status", "m").output
+
+
+def test_a_faulty_query_file_does_not_hide_the_status(archive: LocalArchive, tmp_path: Path) -> None:
+    (tmp_path / "archives" / "queries" / "m.toml").write_text('[query]\nof = "m"\nselect = 5\nwindow = "1h"')
+    done = run("status", "m")
+    assert done.exit_code == 0
+    assert "tidewheel query check m" in done.output
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_deep_audit_derives_again(name: str, archive: LocalArchive) -> None:
+    assert told("audit", name)["clean"]
+    archive.update({3: events(3)[:1]})  # stale is not damaged
+    assert told("audit", name)["clean"]
+    tidewheel.open("m").queries.refresh()
+    assert told("audit", name)["clean"]
+
+
+@pytest.mark.parametrize(("kind", "column"), [("answers", "v_bigint_0"), ("partials", "a_bigint_0")])
+@pytest.mark.parametrize("covered_up", [False, True])
+def test_a_changed_row_is_found(kind: str, column: str, covered_up: bool, archive: LocalArchive) -> None:
+    """Also where its hash was made to fit: nothing but deriving again finds that."""
+
+    def change(table: pa.Table) -> pa.Table:
+        values = [None if one is None else one + 1 for one in table.column(column).to_pylist()]
+        changed = table.set_column(table.schema.get_field_index(column), column, pa.array(values, pa.int64()))
+        if not covered_up:
+            return changed
+        place = table.schema.get_field_index("row_hash")
+        return changed.set_column(place, "row_hash", hashes_of(changed))
+
+    snapshot = derived_job(archive.job, kind).snapshot()
+    for fact in snapshot.files:
+        rewrite(Path(snapshot.location.child(fact.path)), change)
+    report = tidewheel.open(f"m.{kind}").audit(deep=True)
+    messages = [one.message for one in report.findings]
+    assert any("derived again" in one for one in messages)
+    assert covered_up or any("not as stored" in one for one in messages)
+    assert "tidewheel refresh m" in report.remedy
+
+
+def test_a_column_more_leaves_the_hashes_of_rows_as_they_are(archive: LocalArchive, tmp_path: Path) -> None:
+    queries = tmp_path / "archives" / "queries" / "more.toml"
+    queries.write_text('[query]\nof = "m"\nselect = "max(x) as x, min(k) as k"\nwindow = "2m"\nslide = "1m"')
+    before = derived_job(archive.job, "answers").snapshot()
+    tidewheel.open("m").queries.refresh()
+    after = derived_job(archive.job, "answers").snapshot()
+    assert len(after.columns) > len(before.columns)
+    assert told("audit", "m.answers")["clean"]
+
+
+def test_hashes_do_not_depend_on_null_columns_or_their_order() -> None:
+    few = pa.table({"a": [1, None], "b": ["x", "y"], "f": [float("nan"), 0.5]})
+    more = pa.table({"b": ["x", "y"], "n": pa.nulls(2, pa.int64()), "f": [float("nan"), 0.5], "a": [1, None]})
+    assert hashes_of(few) == hashes_of(more)
+    assert len(set(hashes_of(few).to_pylist())) == 2

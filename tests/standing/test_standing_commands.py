@@ -1,0 +1,114 @@
+"""Commands of standing queries at their edges: very many answers at once, files edited while a refresh runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import tidewheel
+from tests.support.asked_archive import asked_archive
+from tidewheel.cli import main
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.receipts import Batch
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.errors import InvalidInput, Refused
+from tidewheel.local.standing.refresh import Refresh
+from tidewheel.queries.standing.bounds import REPORTS_MAX, reports_missing
+from tidewheel.standing import StandingQueries
+
+OFTEN = """
+[query]
+of = "m"
+select = "count(*) as n"
+window = "1m"
+slide = "1ms"
+time = "t"
+revise = "5m"
+keep = "1h"
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    asked_archive(tmp_path)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    return tmp_path / "archives" / "queries" / "m.toml"
+
+
+def test_very_many_answers_want_a_confirmation(place: Path) -> None:
+    place.write_text(OFTEN)
+    queries = tidewheel.open("m").queries
+    with pytest.raises(Refused, match=r"up to 360,000 answers, most of them of m \(360,000\)") as refused:
+        queries.refresh()
+    assert "tidewheel refresh m --allow-many" in refused.value.remedy
+    assert queries.refresh(dry_run=True).partials is None
+    assert not (place.parent.parent.parent / "table.answers").exists()
+
+
+def test_what_was_given_counts_no_more(place: Path) -> None:
+    queries = tidewheel.open("m").queries
+    (total, *_) = queries.check()
+    axis = TimeAxis(60_000_000)
+    source = Ledger(batches={(slot, ""): Batch("a", 1) for slot in range(10)})
+    assert reports_missing(axis, Ledger(), Ledger(), total) == 0
+    assert reports_missing(axis, source, Ledger(), total) == 10
+    assert reports_missing(axis, source, Ledger(applied_parts={total.part: ((0, 6),)}), total) == 3
+    assert REPORTS_MAX > 10_000
+
+
+def test_a_file_edited_while_a_refresh_runs_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refresh goes on with what it has read; the next one follows the file."""
+    run = Refresh.run
+
+    def edited(self: Refresh) -> object:
+        place.write_text(place.read_text().replace("max(v)", "min(v)"))
+        return run(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Refresh, "run", edited)
+        done = CliRunner().invoke(main, ["refresh", "m"])
+    assert done.exit_code == 0
+    assert "edited meanwhile" in " ".join(done.output.split())
+    assert "edited" not in CliRunner().invoke(main, ["refresh", "m"]).output
+    assert tidewheel.open("m").queries.ask("by_key", where="k = 'b'").num_rows == 1
+    place.write_text("[query")
+    with pytest.raises(InvalidInput, match="not TOML"):
+        StandingQueries(tidewheel.open("m")).refresh()
+
+
+RANKED = """
+[query]
+name = "ranked"
+of = "m"
+select = "sum(v) as total"
+group_by = ["k"]
+order_by = "sum(v) desc"
+limit = 2
+window = "2m"
+revise = "5m"
+keep = "1h"
+"""
+
+
+def test_answers_stand_in_the_order_that_the_query_gives_them(place: Path) -> None:
+    place.write_text(RANKED)
+    queries = tidewheel.open("m").queries
+    queries.refresh()
+    assert set(zip(*[iter(queries.ask("ranked", last=None).column("k").to_pylist())] * 2, strict=True)) == {("b", "a")}
+    place.write_text(RANKED.replace("desc", "asc"))
+    queries.refresh()
+    assert queries.ask("ranked").column("total").to_pylist() == [11, 20]
+
+
+def test_what_is_missing_from_an_answer_is_told_with_it(place: Path) -> None:
+    place.write_text(RANKED)
+    told = CliRunner().invoke(main, ["ask", "m", "ranked", "--last", "9"])
+    assert "refresh it first" in told.output
+    CliRunner().invoke(main, ["refresh", "m"])
+    told = CliRunner().invoke(main, ["ask", "m", "ranked", "--last", "9"])
+    assert "not all of these answers count every record" in " ".join(told.output.split())
+    assert "not all" not in CliRunner().invoke(main, ["ask", "m", "ranked"]).output
+    nothing = CliRunner().invoke(main, ["ask", "m", "ranked", "--where", "total < 0"])
+    assert "tidewheel query explain m ranked tells why" in " ".join(nothing.output.split())
