@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -98,24 +99,22 @@ def check_sizes(location: Location, files: Sequence[FileFact]) -> None:
 
 
 def counted(columns: pa.Table) -> dict[tuple[int, int], Cell]:
-    """Rows and hash sum by (ins_slot, exp_slot). Hashes are summed in halves, which cannot overflow."""
+    """Rows and hash sum by (ins_slot, exp_slot)."""
+    return counted_by(columns, ("ins_slot", "exp_slot"))
+
+
+def counted_by(columns: pa.Table, keys: Sequence[str]) -> dict[Any, Cell]:
+    """Rows and hash sum by some columns. Hashes are summed in halves, which cannot overflow."""
     hashes = columns.column("row_hash")
-    halves = pa.table(
-        {
-            "ins": columns.column("ins_slot"),
-            "exp": columns.column("exp_slot"),
-            "low": pc.bit_wise_and(hashes, 0xFFFFFFFF),
-            "high": pc.shift_right(hashes, 32),
-        }
-    )
-    sums = halves.group_by(["ins", "exp"], use_threads=False).aggregate(
-        [("low", "sum"), ("high", "sum"), ("ins", "count")]
-    )
+    halves = columns.select(keys).append_column("low", pc.bit_wise_and(hashes, 0xFFFFFFFF))
+    halves = halves.append_column("high", pc.shift_right(hashes, 32))
+    sums = halves.group_by(keys, use_threads=False).aggregate([("low", "sum"), ("high", "sum"), ([], "count_all")])
+    names = ("low_sum", "high_sum", "count_all")
+    lows, highs, counts = (sums.column(name).to_pylist() for name in names)
+    at = zip(*(sums.column(name).to_pylist() for name in keys), strict=True)
     return {
-        (row["ins"], row["exp"]): Cell(
-            row["ins_count"], ((row["high_sum"] or 0) * (1 << 32) + (row["low_sum"] or 0)) % HASH_MODULUS
-        )
-        for row in sums.to_pylist()
+        key: Cell(count, ((high or 0) * (1 << 32) + (low or 0)) % HASH_MODULUS)
+        for key, low, high, count in zip(at, lows, highs, counts, strict=True)
     }
 
 

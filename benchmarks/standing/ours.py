@@ -82,7 +82,7 @@ class Ours:
             axis=AXIS,
             max_lifetime_us=span,
             clock=Clock.DATA,
-            generations=(Generation(0, layout, Strategy.EXPIRE_REBUILD, runs_max=64),),
+            generations=(Generation(0, layout, Strategy.NO_REBUILD, dead_share_max=0.5, runs_max=1000),),
             retention=Retention(DAY_US, DAY_US, 30 * DAY_US, DAY_US),
             salt="benchmark",
         )

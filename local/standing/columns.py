@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
-import duckdb
 import pyarrow as pa
 from deltalake import Field, Schema
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.partials import inputs_of
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import Tree
@@ -86,19 +85,6 @@ def delta_columns(columns: Iterable[tuple[str, str]]) -> list[Field]:
     types = arrow_types_of(list(distinct.values()))
     schema = pa.schema([pa.field(name, kind) for name, kind in zip(distinct, types, strict=True)])
     return list(Schema.from_arrow(schema).fields)
-
-
-def arrow_types_of(types: Sequence[str]) -> list[pa.DataType]:
-    """What DuckDB makes of values of such types."""
-    return list(_arrow_types(tuple(types))) if types else []
-
-
-@lru_cache(maxsize=1000)
-def _arrow_types(types: tuple[str, ...]) -> tuple[pa.DataType, ...]:
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        listed = ", ".join(f"NULL::{kind} AS c{number}" for number, kind in enumerate(types))
-        return tuple(connection.sql(f"SELECT {listed}").to_arrow_table().schema.types)
 
 
 def _numbered(kind: str, columns: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str]]:

@@ -22,7 +22,7 @@ from tidewheel.commits.fail_points import reach
 from tidewheel.commits.operation import Lap, Operation, Try
 from tidewheel.commits.receipt import PROGRAM, bare_receipt, receipt_of
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, read_back
+from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, counted_by, read_back
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.plan import Plan
@@ -36,6 +36,7 @@ from tidewheel.indexing.durations import MICROS_PER_UNIT
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.local.standing.row_hashes import hashes_of
+from tidewheel.queries.kernels.arrays import int64s
 from tidewheel.storage.snapshot import Snapshot, with_definition
 
 LIFE_MAX_US = 400 * MICROS_PER_UNIT["d"]
@@ -167,11 +168,16 @@ class _Put(Operation):
         rows = self.batches.rows
         if rows is None or not rows.num_rows or not plan.keys:
             return schema.empty_table()
-        rows = completed(rows.filter(_are_of(rows, plan.keys)), schema, axis)
+        rows = completed(filtered(rows, _are_of(rows, plan.keys)), schema, axis)
         if plan.watermark is not None:
-            rows = rows.filter(pc.greater(rows.column("exp_slot"), plan.watermark))
+            rows = filtered(rows, pc.greater(rows.column("exp_slot"), plan.watermark))
         place = schema.get_field_index("row_hash")
         return rows.set_column(place, schema.field(place), hashes_of(rows))
+
+
+def filtered(rows: pa.Table, hit: pa.Array) -> pa.Table:
+    """Nothing is copied if all of them are wanted."""
+    return rows if pc.all(hit, min_count=0).as_py() else rows.filter(hit)
 
 
 def _own(plan: Plan) -> PartsPlan:
@@ -191,18 +197,20 @@ def _are_of(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Array:
 
 def completed(rows: pa.Table, schema: pa.Schema, axis: TimeAxis) -> pa.Table:
     """Rows in an archive's schema, with the slot in which they expire; columns that they do not have are NULL."""
-    expiring = [axis.expiration_slot_of(at) for at in rows.column("valid_until").cast(pa.int64()).to_pylist()]
-    rows = rows.append_column("exp_slot", pa.array(expiring, pa.int64()))
-    return in_schema(rows, schema)
+    return in_schema(rows.append_column("exp_slot", expiration_slots(rows.column("valid_until"), axis)), schema)
+
+
+def expiration_slots(untils: pa.ChunkedArray, axis: TimeAxis) -> pa.Array:
+    """The slot in which each moment expires: `TimeAxis.expiration_slot_of` of many."""
+    return pa.array(-((axis.epoch_us - int64s(untils.cast(pa.int64()))) // axis.interval_us) - 1)
 
 
 def _slot_receipts(keys: Sequence[BatchKey], batches: Batches, fresh: pa.Table) -> list[SlotReceipt]:
     """What each batch brought: as many rows as were given, those stored by cell."""
     given = _counts(batches.rows) if batches.rows is not None else {}
     stored: dict[BatchKey, dict[int, Cell]] = {}
-    for part in pc.unique(fresh.column(PART)).to_pylist():
-        for (slot, expiration), cell in counted(fresh.filter(pc.equal(fresh.column(PART), part))).items():
-            stored.setdefault((slot, part), {})[expiration] = cell
+    for (part, slot, expiration), cell in counted_by(fresh, (PART, "ins_slot", "exp_slot")).items():
+        stored.setdefault((slot, part), {})[expiration] = cell
     receipts = []
     for key in keys:
         cells = stored.get(key, {})

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.partial_sql import Input, combined
-from tidewheel.local.standing.partials import aggregate_of, arrow_types, call_inputs, inputs_of
+from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
 from tidewheel.queries.aggregates import Kind
 from tidewheel.queries.standing.query import Call, Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport, slot_of_report
@@ -139,7 +140,7 @@ class Folder:
         for number, call, columns in slow:
             position = table.schema.get_field_index(call_name(number))
             values = [_answer(call, list(row.values())) for row in table.select(columns).to_pylist()]
-            (kind,) = arrow_types(self.connection, [answer_type(call)])
+            (kind,) = arrow_types_of([answer_type(call)])
             table = table.set_column(position, call_name(number), pa.array(values, kind))
         return table.drop_columns(raw) if raw else table
 

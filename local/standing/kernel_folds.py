@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.local.standing.columns import arrow_types_of
+from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partial_sql import FLOATS
 from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of

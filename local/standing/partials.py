@@ -1,8 +1,9 @@
-"""Partial aggregates of one batch: rows of a slot in, one row for each fragment, signature and group out.
+"""Partial aggregates of batches: rows of slots in, one row for each slot, fragment, signature and group out.
 
 1. Each record gets its time, and with it a fragment; its signature, by the predicates of the tree; its group.
 2. DuckDB folds each group, by the SQL of `partial_sql`; operations that SQL has no exact way for fold lists.
-3. A digest of each fragment is taken over its rows in a fixed order: equal data give equal digests.
+
+What a slot's rows are does not depend on which other slots are folded with them.
 """
 
 from __future__ import annotations
@@ -12,21 +13,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.partial_sql import Input, buckets_query, collected, lifted
 from tidewheel.queries.aggregates import aggregate
+from tidewheel.queries.kernels.arrays import Whole, int64s
 from tidewheel.queries.operation import Aggregate, Operation
+from tidewheel.queries.shared_plan import SharedPlan
 from tidewheel.queries.signatures import EVERY_ROW
 from tidewheel.queries.standing.query import Call, Counts
 from tidewheel.queries.standing.tree import Tree
-from tidewheel.sql.quoting import quote_identifier
 from tidewheel.sql.select_types import argument_of
 
 AT = '"tw at"'
-FRAGMENTS = "tw_fragments"
+FRAGMENT = '"tw fragment"'
+SIGNATURE = '"tw signature"'
 ROWS = "tw_rows"
 
 
@@ -53,64 +59,74 @@ def inputs_of(tree: Tree) -> tuple[Input, ...]:
     return tuple({given.key: given for call in tree.calls for given in call_inputs(call)}.values())
 
 
+def numbers_of(slices: SharedPlan, moments: Whole) -> Whole:
+    """The fragment that holds each moment: `SharedPlan.number_of` of many."""
+    periods, rest = np.divmod(moments, slices.period)
+    return periods * len(slices.edges) + np.searchsorted(np.array(slices.edges), rest, side="right")
+
+
+def ends_of(slices: SharedPlan, numbers: Whole) -> Whole:
+    """Where each fragment ends: `SharedPlan.end_of` of many."""
+    periods, positions = np.divmod(numbers, len(slices.edges))
+    ends: Whole = periods * slices.period + np.array(slices.edges)[positions]
+    return ends
+
+
 @dataclass(frozen=True)
 class PartialBuilder:
-    """Builds the partials of one tree from rows of one slot at a time; `rows` names them on the connection."""
+    """Builds the partials of one tree from the rows of slots, of as many in one go as its caller has in memory."""
 
     tree: Tree
     axis: TimeAxis
     connection: duckdb.DuckDBPyConnection
 
-    def build(self, slot: int, rows: str, oldest_us: int) -> pa.Table:
-        """The partial rows of a slot: fragment, signature, expiration (of the living), groups g0…, accumulators a0….
+    def build(self, rows: pa.Table, oldest_us: int) -> pa.Table:
+        """The partial rows: ins_slot, fragment, signature, expiration (of the living), groups g0…, accumulators a0….
 
         Records whose time is before `oldest_us` matter to nobody any more, but where windows have no beginning.
         """
-        placed = self._placed(slot, rows, oldest_us)
-        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {ROWS} AS {placed}")
-        self._make_fragments()
+        self.connection.register(ROWS, self._placed(rows, oldest_us))
         inputs = inputs_of(self.tree)
         columns = [column for given in inputs for column in self._columns(given)]
-        keys = ["f.fragment", '"tw signature" AS signature', *self._expiration()]
+        keys = ["ins_slot", f"{FRAGMENT} AS fragment", f"{SIGNATURE} AS signature", *self._expiration()]
         keys += [f"{one.sql} AS g{number}" for number, one in enumerate(self.tree.groups)]
         named = [f"{sql} AS a{number}" for number, sql in enumerate(columns)]
-        query = (
-            f"SELECT {', '.join([*keys, *named])} FROM {ROWS} ASOF JOIN {FRAGMENTS} f ON {AT} >= f.start "
-            f"GROUP BY ALL ORDER BY ALL"
-        )
-        return self._folded(self.connection.sql(query).to_arrow_table(), inputs)
+        query = f"SELECT {', '.join([*keys, *named])} FROM {self._signed} GROUP BY ALL"
+        found = self.connection.sql(query).to_arrow_table()
+        self.connection.unregister(ROWS)
+        return self._folded(found, inputs)
 
-    def _placed(self, slot: int, rows: str, oldest_us: int) -> str:
-        tree, start_us = self.tree, self.axis.start_us(slot)
-        at = f"epoch_us({quote_identifier(tree.time)})" if tree.time else str(start_us)
+    def _placed(self, rows: pa.Table, oldest_us: int) -> pa.Table:
+        """The rows that count, with their time and fragment."""
+        tree, axis = self.tree, self.axis
+        ends = pc.add(pc.multiply(rows.column("ins_slot"), axis.interval_us), axis.epoch_us + axis.interval_us)
+        at = rows.column(tree.time).cast(pa.int64()) if tree.time else pc.subtract(ends, axis.interval_us)
         if tree.endless:
-            at = f"if({at} < {oldest_us}, {oldest_us}, {at})"
+            at = pc.if_else(pc.less(at, oldest_us), oldest_us, at)
+        counts = pc.and_(pc.greater_equal(at, oldest_us), pc.less(at, pc.add(ends, tree.ahead_us)))
+        rows = rows.append_column(AT.strip('"'), at)
+        if not pc.all(counts, skip_nulls=False, min_count=0).as_py():
+            rows = rows.filter(counts)
+        numbers = numbers_of(tree.slices, int64s(rows.column(AT.strip('"'))))
+        return rows.append_column(FRAGMENT.strip('"'), pa.array(numbers))
+
+    @property
+    def _signed(self) -> str:
+        """The rows that any predicate holds for, with their signature."""
         bits = [
             str(1 << bit) if text == EVERY_ROW else f"if(coalesce(({text}), false), {1 << bit}, 0)"
-            for bit, text in enumerate(tree.predicates)
+            for bit, text in enumerate(self.tree.predicates)
         ]
-        time_max_us = self.axis.end_us(slot) + tree.ahead_us
-        return (
-            f'SELECT *, {at} AS {AT}, ({" + ".join(bits)})::INTEGER AS "tw signature" FROM {rows} '
-            f'WHERE {at} >= {oldest_us} AND {at} < {time_max_us} AND "tw signature" > 0'
-        )
+        signed = f"SELECT *, ({' + '.join(bits)})::INTEGER AS {SIGNATURE} FROM {ROWS}"
+        return f"(SELECT * FROM ({signed}) WHERE {SIGNATURE} > 0)"
 
     def _expiration(self) -> list[str]:
         return ["exp_slot AS expiration"] if self.tree.counts is Counts.LIVE else []
 
-    def _make_fragments(self) -> None:
-        """The fragments that the rows fall into, by where each starts."""
-        slices = self.tree.slices
-        low, high = self.connection.execute(f"SELECT min({AT}), max({AT}) FROM {ROWS}").fetchall()[0]
-        numbers = [] if low is None else range(slices.number_of(low), slices.number_of(high) + 1)
-        starts = pa.array([slices.start_of(number) for number in numbers], pa.int64())
-        table = pa.table({"fragment": pa.array(numbers, pa.int64()), "start": starts})
-        self.connection.register(FRAGMENTS, table)
-
     def _columns(self, given: Input) -> Sequence[str]:
         buckets: list[int] = []
         if given.needs_buckets:
-            buckets = [row[0] for row in self.connection.execute(buckets_query(given, ROWS)).fetchall()]
+            buckets = [row[0] for row in self.connection.execute(buckets_query(given, self._signed)).fetchall()]
         columns = lifted(given, buckets)
         if columns is None:
             return (collected(given),)
@@ -131,7 +147,7 @@ class PartialBuilder:
     def _stored(self, given: Input, lists: pa.ChunkedArray) -> Iterator[pa.Array]:
         operation = given.operation
         rows = [_stored_values(operation, inputs) for inputs in lists.to_pylist()]
-        types = arrow_types(self.connection, given.column_types)
+        types = arrow_types_of(given.column_types)
         for number, kind in enumerate(types):
             yield pa.array([None if row is None else row[number] for row in rows], kind)
 
@@ -139,8 +155,3 @@ class PartialBuilder:
 def _stored_values(operation: Operation, inputs: list[dict[str, Any]]) -> tuple[Any, ...] | None:
     total = operation.fold(operation.lift(*one.values()) for one in inputs)
     return None if total is None else operation.store(total)
-
-
-def arrow_types(connection: duckdb.DuckDBPyConnection, types: Sequence[str]) -> list[pa.DataType]:
-    listed = ", ".join(f"NULL::{kind} AS c{number}" for number, kind in enumerate(types))
-    return list(connection.sql(f"SELECT {listed}").to_arrow_table().schema.types)

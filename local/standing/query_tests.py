@@ -19,7 +19,7 @@ import pyarrow as pa
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.slots import iso, micros
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.columns import arrow_types_of
+from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.queries.standing.query import Query
@@ -78,8 +78,9 @@ def _answers(
         connection.execute("SET TimeZone = 'UTC'")
         tables = []
         for slot, some in by_slot.items() or ((axis.slot_of(report_us - 1), ()),):
-            connection.register("given", _table(some, columns, definition))
-            tables.append(PartialBuilder(tree, axis, connection).build(slot, "given", -(1 << 62)))
+            given = _table(some, columns, definition)
+            given = given.append_column("ins_slot", pa.repeat(pa.scalar(slot, pa.int64()), given.num_rows))
+            tables.append(PartialBuilder(tree, axis, connection).build(given, -(1 << 62)))
         connection.register("partials", pa.concat_tables(tables))
         folded = Folder(query, tree, axis, connection, "partials").fold([DueReport(report_us, 1.0)])
     return list(folded.to_pylist())

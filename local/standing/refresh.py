@@ -16,28 +16,19 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.undo import undo
-from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.printable import one_line
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, stored_trees
 from tidewheel.local.standing.derived import Batches, put
 from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folding import fold
+from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partial_rows import PartialRows
-from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.removing import remove_parts
-from tidewheel.local.standing.slot_rows import SlotReader, SlotRows, reader_of
-from tidewheel.local.standing.stored_rows import (
-    digests,
-    kept_partials,
-    stored_answers,
-    stored_partials,
-)
-from tidewheel.queries.standing.lineage import Cover, PartialLineage
-from tidewheel.queries.standing.query import Counts, Erasure, Query
+from tidewheel.local.standing.slot_rows import SlotReader, reader_of
+from tidewheel.local.standing.stored_rows import stored_answers
+from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import (
     AnswerState,
     DueAnswers,
@@ -50,8 +41,6 @@ from tidewheel.queries.standing.tree import Assignment, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of, receipts_since
 from tidewheel.storage.newest import Newest
 from tidewheel.storage.snapshot import Snapshot
-
-ROWS = "tw_source"
 
 
 @dataclass(frozen=True)
@@ -165,54 +154,12 @@ class Refresh:
         self.watch.lap("compare")
         if not stale and ledger.watermark == source.watermark:
             return [], None
-        trees = {tree.name: tree for tree in assignment.trees}
-        lineages: dict[BatchKey, tuple[str, ...]] = {}
-        tables = []
-        for slot in sorted({one.slot for one in stale}):
-            rows = reader.read(slot)
-            for one in (one for one in stale if one.slot == slot):
-                table, lineage = self._partials_of(trees[one.tree], slot, rows, reader, now_us)
-                lineages[one.key] = lineage.to_texts()
-                tables.append(table)
-        rows_of_all = pa.concat_tables(tables, promote_options="default") if tables else None
+        folder = BatchFolder(self.partials, reader, self.queries, self.connection, now_us)
+        batches = folder.fold(stale, assignment.trees)
         self.watch.lap("partials")
-        made = put(self.partials, Batches(rows_of_all, lineages), source.watermark)
+        made = put(self.partials, batches, source.watermark)
         self.watch.lap("commit_partials")
         return stale, made
-
-    def _partials_of(
-        self, tree: Tree, slot: int, given: SlotRows, reader: SlotReader, now_us: int
-    ) -> tuple[pa.Table, PartialLineage]:
-        axis = reader.snapshot.definition.axis
-        coverage = given.coverage if tree.counts is Counts.LIVE else given.coverage.for_all()
-        batch = reader.state.ledger.batches.get((slot, ""))
-        if tree.erasure is Erasure.KEEP and coverage.cover is not Cover.ALL:
-            kept = self._kept(tree, slot, source_of(batch))
-            if kept is not None:
-                return kept
-        self.connection.register(ROWS, given.rows)
-        oldest_us = now_us - tree.horizon_us - tree.ahead_us
-        try:
-            table = PartialBuilder(tree, axis, self.connection).build(slot, ROWS, oldest_us)
-        except duckdb.Error as error:
-            asking = ", ".join(query.name for query in self.queries if tree.serves(query, 0))
-            raise InvalidInput(
-                f"the records of slot {axis.name(slot)} cannot be folded for {asking}: {one_line(str(error))}. "
-                "Nothing was changed",
-                "mend the select or where of these queries, for example with try_cast or a wider type",
-            ) from error
-        lineage = PartialLineage(source_of(batch), coverage, digests(self.connection, table))
-        return stored_partials(table, tree, slot, axis), lineage
-
-    def _kept(self, tree: Tree, slot: int, source: str) -> tuple[pa.Table, PartialLineage] | None:
-        """Partials whose rows are gone and in which a key was forgotten, as they are: their queries ask for that."""
-        snapshot = self.partials.snapshot()
-        batch = ledger_of(snapshot).batches.get((slot, tree.name))
-        lineage = None if batch is None else PartialLineage.from_texts(batch.lineage)
-        if lineage is None or lineage.source.split(" ")[0] != source.split(" ", maxsplit=1)[0]:
-            return None
-        coverage = replace(lineage.coverage, why="may hold what was forgotten, as its queries ask: erasure = keep")
-        return kept_partials(self.partials, snapshot, tree, slot), replace(lineage, source=source, coverage=coverage)
 
     # Answers.
 

@@ -9,6 +9,7 @@ Records that came and were not stored (short-lived, dead on arrival) are read fr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -63,10 +64,23 @@ class SlotReader:
         except _GoneError as gone:
             return self._what_lives(slot, str(gone))
 
+    def read_all(self, slots: Sequence[int]) -> tuple[pa.Table, dict[int, Coverage]]:
+        """The records of several slots' latest batches. Those that lie whole in the newest version are read at once."""
+        found = {slot: self.read(slot) for slot in slots if not self._is_whole(slot)}
+        whole = [slot for slot in slots if slot not in found]
+        rows = pa.concat_tables([self._rows(self.snapshot, whole), *(one.rows for one in found.values())])
+        return rows, {slot: found[slot].coverage if slot in found else ALL for slot in slots}
+
+    def _is_whole(self, slot: int) -> bool:
+        batch = self.state.ledger.batches.get((slot, ""))
+        _, receipt = (None, None) if batch is None else self._receipt(slot, batch.attempt)
+        unstored = 0 if receipt is None else receipt.short_lived + receipt.dead_on_arrival
+        return receipt is not None and not unstored and self._nothing_expired(receipt)
+
     def _stored(self, version: int, receipt: SlotReceipt) -> pa.Table:
         """All that was stored of a batch, in whatever version it is."""
         if self._nothing_expired(receipt):
-            return self._rows(self.snapshot, receipt.slot)
+            return self._rows(self.snapshot, [receipt.slot])
         return self._as_it_came(receipt.slot, version)
 
     def _unstored(self, receipt: SlotReceipt, batch: Batch) -> list[pa.Table]:
@@ -86,7 +100,7 @@ class SlotReader:
     def _what_lives(self, slot: int, why: str) -> SlotRows:
         """What is still alive of the slot, for those who count the living; others learn why it is not all."""
         watermark = self.state.watermark
-        rows = self._rows(self.snapshot, slot)
+        rows = self._rows(self.snapshot, [slot])
         if watermark is None:
             return SlotRows(rows, Coverage(Cover.LIVE, since=slot, why=why))
         alive = rows.filter(pc.greater(rows.column("exp_slot"), watermark))
@@ -100,7 +114,7 @@ class SlotReader:
         """The rows at the version that brought them, without what was forgotten since."""
         try:
             earlier = self._version(version)
-            rows = self._rows(earlier, slot)
+            rows = self._rows(earlier, [slot])
         except (TidewheelError, OSError, pa.ArrowException) as error:
             raise _GoneError("the version that brought it cannot be read any more") from error
         return self._without_forgotten_since(rows, slot)
@@ -109,13 +123,17 @@ class SlotReader:
         later = [one for one in self.state.ledger.tombstones if one.slot_max >= slot]
         return _without_forgotten(rows, later, self.snapshot) if later and rows.num_rows else rows
 
-    def _rows(self, snapshot: Snapshot, slot: int) -> pa.Table:
-        files = [file for file in snapshot.files if file.ins_min <= slot <= file.ins_max]
+    def _rows(self, snapshot: Snapshot, slots: Sequence[int]) -> pa.Table:
+        """The rows of some slots; `slots` ascend."""
+        files = [
+            file for file in snapshot.files
+            if (at := bisect_left(slots, file.ins_min)) < len(slots) and slots[at] <= file.ins_max
+        ]  # fmt: skip
         schema = file_schema(snapshot)
         check_sizes(self.job.location, files)
         if not files:
             return schema.empty_table()
-        return rows_of(self.job.location, files, schema).to_table(filter=pc.field("ins_slot") == slot)
+        return rows_of(self.job.location, files, schema).to_table(filter=pc.field("ins_slot").isin(list(slots)))
 
     def _version(self, version: int) -> Snapshot:
         if version not in self._versions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
-import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +14,9 @@ from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns, partial_columns
 from tidewheel.local.standing.derived import PART
+from tidewheel.local.standing.partials import ends_of
+from tidewheel.local.standing.row_hashes import hashes_of
+from tidewheel.queries.kernels.arrays import int64s
 from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.staleness import DueAnswers
 from tidewheel.queries.standing.tree import Tree
@@ -22,28 +25,33 @@ from tidewheel.storage.snapshot import Snapshot
 DIGEST_BYTES = 8
 
 
-def digests(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> dict[int, int]:
-    """By fragment, a digest of its partial rows, whatever their order."""
-    connection.register("tw_digested", table)
-    query = "SELECT fragment, md5(string_agg(to_json(tw_digested), chr(10) ORDER BY to_json(tw_digested)::VARCHAR))"
-    rows = connection.execute(f"{query} FROM tw_digested GROUP BY fragment").fetchall()
-    return {
-        number: int.from_bytes(blake2b(f"{number} {text}".encode(), digest_size=DIGEST_BYTES).digest(), "big")
-        for number, text in rows
-    }
+def digests(table: pa.Table) -> dict[int, dict[int, int]]:
+    """By slot and fragment, a digest of the partial rows, whatever their order."""
+    if not table.num_rows:
+        return {}
+    words = np.asarray(hashes_of(table.drop_columns(["ins_slot"]))).view(np.uint64)
+    slots, fragments = (int64s(table.column(name)) for name in ("ins_slot", "fragment"))
+    order = np.lexsort((fragments, slots))
+    slots, fragments, words = slots[order], fragments[order], words[order]
+    (begins,) = np.nonzero(np.diff(slots, prepend=slots[0] - 1) | np.diff(fragments, prepend=fragments[0] - 1))
+    sums = np.add.reduceat(words, begins)
+    found: dict[int, dict[int, int]] = {}
+    for slot, number, total in zip(slots[begins].tolist(), fragments[begins].tolist(), sums.tolist(), strict=True):
+        text = f"{number} {total}".encode()
+        found.setdefault(slot, {})[number] = int.from_bytes(blake2b(text, digest_size=DIGEST_BYTES).digest(), "big")
+    return found
 
 
-def stored_partials(table: pa.Table, tree: Tree, slot: int, axis: TimeAxis) -> pa.Table:
+def stored_partials(table: pa.Table, tree: Tree, axis: TimeAxis) -> pa.Table:
     """Partial rows as they are stored: typed columns, the slot, and how long each row lives."""
     names = {name: stored for name, (stored, _) in partial_columns(tree).items()}
     rows = table.rename_columns([names.get(name, name) for name in table.column_names])
     if tree.counts is Counts.LIVE:
-        ends = [axis.end_us(one) for one in rows.column("expiration").to_pylist()]
+        ends = (int64s(rows.column("expiration")) + 1) * axis.interval_us + axis.epoch_us
     else:
-        ends = [tree.slices.end_of(number) for number in rows.column("fragment").to_pylist()]
+        ends = ends_of(tree.slices, int64s(rows.column("fragment")))
     lives = tree.horizon_us if tree.counts is Counts.ARRIVED else tree.revise_us
-    until_us = pa.array([end + lives for end in ends], pa.int64())
-    return _with_slot(rows, tree.name, pa.repeat(pa.scalar(slot, pa.int64()), rows.num_rows), until_us)
+    return _with_lives(rows, tree.name, pa.array(ends + lives))
 
 
 def stored_answers(table: pa.Table, query: Query, due: Sequence[DueAnswers], source_version: int) -> pa.Table:
@@ -59,12 +67,12 @@ def stored_answers(table: pa.Table, query: Query, due: Sequence[DueAnswers], sou
     places = pc.index_in(ends, reports)
     rows = rows.append_column("revision", revisions.take(places).cast(pa.int32()))
     rows = rows.append_column("source_version", pa.repeat(pa.scalar(source_version, pa.int64()), rows.num_rows))
-    return _with_slot(rows, query.part, slots.take(places), pc.add(ends, query.terms.keep_us))
+    rows = rows.append_column("ins_slot", slots.take(places))
+    return _with_lives(rows, query.part, pc.add(ends, query.terms.keep_us))
 
 
-def _with_slot(rows: pa.Table, part: str, slots: pa.Array, until_us: pa.Array) -> pa.Table:
+def _with_lives(rows: pa.Table, part: str, until_us: pa.Array) -> pa.Table:
     rows = rows.append_column(PART, pa.repeat(pa.scalar(part, pa.string()), rows.num_rows))
-    rows = rows.append_column("ins_slot", slots)
     return rows.append_column("valid_until", until_us.cast(pa.timestamp("us", "UTC")))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidewheel.local.standing.columns import arrow_types_of
+from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.partials import aggregate_of, call_inputs
 from tidewheel.queries.choice import choose, technique_named
 from tidewheel.queries.kernels.columns import loaded

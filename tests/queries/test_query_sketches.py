@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from datasketches import kll_doubles_sketch
 
-from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, loaded, some_rows
+from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
 from tests.standing.test_standing_refresh import COLUMNS as EVENTS
 from tests.standing.test_standing_refresh import event
 from tests.support.local_archive import LocalArchive
@@ -28,7 +28,6 @@ from tidewheel.local.standing.derivation import derived_job
 from tidewheel.local.standing.distinct_sketches import HllSketches, installed
 from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.folds import Folder
-from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.stored_rows import digests
 from tidewheel.queries.aggregates import HOLISTIC, Argument, Kind, aggregate
@@ -242,8 +241,7 @@ def test_answers_from_partials_every_way(group_by: str) -> None:
     assert len(query.calls) == 4
     tree = assigned([query], 3 * MINUTE_US).tree("q")
     batches = {slot: some_rows(chance, slot, 40) for slot in (7, 8, 9)}
-    tables = [PartialBuilder(tree, AXIS, loaded(rows)).build(slot, "rows", 0) for slot, rows in batches.items()]
-    connection, rows = loaded([]), pa.concat_tables(tables)
+    connection, rows = loaded([]), built(tree, batches, 0)
     connection.register("partials", rows)
     due = [DueReport(AXIS.end_us(slot), 1.0) for slot in (7, 8, 9, 30)]
     by_sql = Folder(query, tree, AXIS, connection, "partials").fold(due)
@@ -271,8 +269,7 @@ def test_partials_of_equal_records_are_equal() -> None:
     found = []
     for _ in range(3):
         chance.shuffle(rows)
-        connection = loaded(rows)
-        found.append(digests(connection, PartialBuilder(tree, AXIS, connection).build(7, "rows", 0)))
+        found.append(digests(built(tree, {7: rows}, 0)))
     assert found[0] == found[1] == found[2]
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, loaded, some_rows
+from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.folding import fold, way_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import KernelFolder
-from tidewheel.local.standing.partials import AT, PartialBuilder, aggregate_of, call_inputs
+from tidewheel.local.standing.partials import AT, aggregate_of, call_inputs
 from tidewheel.local.standing.technique_folds import named_technique
 from tidewheel.queries.choice import TECHNIQUES
 from tidewheel.queries.operation import AlgebraClass
@@ -81,18 +81,18 @@ def asked(query: Query) -> Asked:
 
 
 def folded(query: Query, tree: Tree, batches: dict[int, list[dict[str, Any]]], reports: list[int]) -> pa.Table:
-    tables = [PartialBuilder(tree, AXIS, loaded(rows)).build(slot, "rows", 0) for slot, rows in batches.items()]
+    rows = built(tree, batches, 0)
     connection = loaded([])
-    connection.register("partials", pa.concat_tables(tables))
+    connection.register("partials", rows)
     return Folder(query, tree, AXIS, connection, "partials").fold([DueReport(at_us, 1.0) for at_us in reports])
 
 
 def folded_by_kernels(
     queries: list[Query], tree: Tree, batches: dict[int, list[dict[str, Any]]], reports: dict[str, list[int]]
 ) -> dict[str, pa.Table]:
-    tables = [PartialBuilder(tree, AXIS, loaded(rows)).build(slot, "rows", 0) for slot, rows in batches.items()]
+    rows = built(tree, batches, 0)
     due = {name: [DueReport(at_us, 1.0) for at_us in some] for name, some in reports.items()}
-    found = KernelFolder(tree, AXIS, loaded([]), pa.concat_tables(tables)).fold(queries, due)
+    found = KernelFolder(tree, AXIS, loaded([]), rows).fold(queries, due)
     return {query.name: table for query, table in found}
 
 
@@ -172,9 +172,9 @@ def test_every_technique_gives_the_same_answers(technique: type[Technique]) -> N
     other = query_of(f'{SLID.replace("150s", "90s")}select = "{select}"\n'.replace('"q"', '"r"'))
     tree = assigned([query, other], 3 * MINUTE_US).tree("q")
     reports = list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
-    tables = [PartialBuilder(tree, AXIS, loaded(rows)).build(slot, "rows", 0) for slot, rows in batches.items()]
+    rows = built(tree, batches, 0)
     due = {"q": [DueReport(at_us, 1.0) for at_us in reports]}
-    ((_, table),) = fold(tree, AXIS, loaded([]), pa.concat_tables(tables), [query], due)
+    ((_, table),) = fold(tree, AXIS, loaded([]), rows, [query], due)
     true = folded(query, tree, batches, reports).to_pylist()
     assert way_of(query) == technique.name
     assert len(true) > 6

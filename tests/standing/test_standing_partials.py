@@ -11,12 +11,14 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.partial_sql import Input
 from tidewheel.local.standing.partials import AT, PartialBuilder, inputs_of
+from tidewheel.local.standing.stored_rows import digests
 from tidewheel.queries.standing.query import Call, Counts, Named
 from tidewheel.queries.standing.tree import Tree
 from tidewheel.queries.windows import Window
@@ -97,6 +99,11 @@ def some_rows(chance: random.Random, slot: int, count: int) -> list[dict[str, An
 def loaded(rows: list[dict[str, Any]]) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET timezone = 'UTC'")
+    connection.register("rows", table_of(rows))
+    return connection
+
+
+def table_of(rows: list[dict[str, Any]]) -> pa.Table:
     types = [
         pa.string(),
         pa.timestamp("us", "UTC"),
@@ -107,8 +114,15 @@ def loaded(rows: list[dict[str, Any]]) -> duckdb.DuckDBPyConnection:
         pa.int64(),
     ]
     columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in zip(COLUMNS, types, strict=True)}
-    connection.register("rows", pa.table(columns))
-    return connection
+    return pa.table(columns)
+
+
+def built(tree: Tree, batches: dict[int, list[dict[str, Any]]], oldest_us: int) -> pa.Table:
+    """The partials of some slots, folded together."""
+    slots = [slot for slot, rows in batches.items() for _ in rows]
+    table = table_of([row for rows in batches.values() for row in rows])
+    table = table.append_column("ins_slot", pa.array(slots, pa.int64()))
+    return PartialBuilder(tree, AXIS, loaded([])).build(table, oldest_us)
 
 
 def argument_values(given: Input, row: dict[str, Any]) -> list[Any]:
@@ -135,7 +149,7 @@ def expected(tree: Tree, rows: list[dict[str, Any]], slot: int, oldest_us: int) 
 
 def found(tree: Tree, table: pa.Table) -> dict[tuple[Any, ...], list[Any]]:
     inputs, answers = inputs_of(tree), {}
-    keys = [name for name in table.column_names if name[0] != "a"]
+    keys = [name for name in table.column_names if name[0] != "a" and name != "ins_slot"]
     for row in table.to_pylist():
         at, values = 0, []
         for one in inputs:
@@ -154,8 +168,19 @@ def test_partials_equal_the_operations(seed: int, counts: Counts) -> None:
     chance = random.Random(seed)
     rows, tree = some_rows(chance, 7, chance.choice([0, 1, 60])), tree_of(counts=counts)
     oldest_us = AXIS.start_us(5)
-    table = PartialBuilder(tree, AXIS, loaded(rows)).build(7, "rows", oldest_us)
+    table = built(tree, {7: rows}, oldest_us)
     assert found(tree, table) == expected(tree, rows, 7, oldest_us), f"seed {seed}"
+
+
+@pytest.mark.parametrize("counts", list(Counts))
+def test_slots_that_are_folded_together_have_the_partials_of_each(counts: Counts) -> None:
+    chance, tree = random.Random(5), tree_of(counts=counts)
+    batches = {slot: some_rows(chance, slot, 40) for slot in (6, 7, 9)}
+    table = built(tree, batches, 0)
+    told = digests(table)
+    for slot, rows in batches.items():
+        assert found(tree, table.filter(pc.field("ins_slot") == slot)) == expected(tree, rows, slot, 0)
+        assert digests(built(tree, {slot: rows}, 0)) == {slot: told[slot]}
 
 
 def test_float_sums_lose_nothing() -> None:
@@ -164,7 +189,7 @@ def test_float_sums_lose_nothing() -> None:
         row | {"k": "a", "t": AXIS.start_us(7), "i": 1} for row in rows if row["x"] is None or math.isfinite(row["x"])
     ]
     tree = tree_of(calls=(Call("sum", ("x",), ("DOUBLE",)),))
-    (values,) = found(tree, PartialBuilder(tree, AXIS, loaded(rows)).build(7, "rows", 0)).values()
+    (values,) = found(tree, built(tree, {7: rows}, 0)).values()
     total = sum((Fraction(row["x"]) for row in rows if row["x"] is not None), Fraction(0))
     sums = [value for one, value in zip(inputs_of(tree), values, strict=True) if one.operation.name == "sum"]
     assert Fraction(sums[0][0], 1 << 2176) == total
@@ -174,7 +199,7 @@ def test_records_older_than_anybody_asks_for_are_one_fragment_of_an_endless_wind
     rows = [row | {"t": time_us, "k": "a", "i": 0} for row, time_us in
             zip(some_rows(random.Random(1), 7, 3), (0, 100_000_000, AXIS.start_us(7)), strict=True)]  # fmt: skip
     tree = tree_of(calls=CALLS[:1], endless=True, windows=(Window(MINUTE_US, MINUTE_US),))
-    answers = found(tree, PartialBuilder(tree, AXIS, loaded(rows)).build(7, "rows", AXIS.start_us(6)))
+    answers = found(tree, built(tree, {7: rows}, AXIS.start_us(6)))
     assert {key[0]: values for key, values in answers.items()} == {
         tree.slices.number_of(AXIS.start_us(6)): [2],
         tree.slices.number_of(AXIS.start_us(7)): [1],
@@ -185,4 +210,4 @@ def test_a_sum_that_leaves_38_digits_is_an_error() -> None:
     rows = [row | {"k": "a", "t": AXIS.start_us(7), "i": 2**62} for row in some_rows(random.Random(1), 7, 3)]
     tree = tree_of(calls=(Call("sum", ("i::HUGEINT * 10000000000000000000",), ("HUGEINT",)),))
     with pytest.raises((duckdb.Error, InvalidInput)):
-        PartialBuilder(tree, AXIS, loaded(rows)).build(7, "rows", 0)
+        built(tree, {7: rows}, 0)

@@ -1,0 +1,120 @@
+"""The partials of stale batches, made again from the source's records: as many slots at once as fit in memory.
+
+The records of each slot are read once, whatever trees need them, and each tree folds all slots of a run in one
+statement. Partials whose records are gone are kept where their queries ask for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.batches import source_of
+from tidewheel.indexing.core.receipts import BatchKey
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import one_line
+from tidewheel.local.standing.derived import Batches, filtered
+from tidewheel.local.standing.partials import PartialBuilder
+from tidewheel.local.standing.slot_rows import SlotReader
+from tidewheel.local.standing.stored_rows import digests, kept_partials, stored_partials
+from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
+from tidewheel.queries.standing.query import Counts, Erasure, Query
+from tidewheel.queries.standing.staleness import StalePartials
+from tidewheel.queries.standing.tree import Tree
+from tidewheel.storage.ledger_store import ledger_of
+
+# How many records are in memory at a time, if no single batch has more.
+RECORDS_TOGETHER = 500_000
+Made = tuple[pa.Table, dict[int, PartialLineage]]  # partial rows as they are stored, their lineages by slot
+
+
+@dataclass(frozen=True)
+class BatchFolder:
+    """Folds the batches of one version of the source."""
+
+    partials: ArchiveJob
+    reader: SlotReader
+    queries: Sequence[Query]
+    connection: duckdb.DuckDBPyConnection
+    now_us: int
+
+    @property
+    def axis(self) -> TimeAxis:
+        return self.reader.snapshot.definition.axis
+
+    def fold(self, stale: Iterable[StalePartials], trees: Sequence[Tree]) -> Batches:
+        """The batches of partials that are stale, as their archive takes them."""
+        keys = {one.key for one in stale}
+        lineages: dict[BatchKey, tuple[str, ...]] = {}
+        tables = []
+        for slots in self._together(sorted({slot for slot, _ in keys})):
+            rows, coverages = self.reader.read_all(slots)
+            for tree in trees:
+                table, told = self._batches(tree, [one for one in slots if (one, tree.name) in keys], rows, coverages)
+                lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}
+                tables.append(table)
+        return Batches(pa.concat_tables(tables, promote_options="default") if tables else None, lineages)
+
+    def _together(self, slots: Iterable[int]) -> Iterator[list[int]]:
+        """Runs of slots whose batches are few enough records."""
+        run: list[int] = []
+        records = 0
+        for slot in slots:
+            batch = self.reader.state.ledger.batches.get((slot, ""))
+            count = 0 if batch is None else batch.rows_in
+            if run and records + count > RECORDS_TOGETHER:
+                yield run
+                run, records = [], 0
+            run.append(slot)
+            records += count
+        if run:
+            yield run
+
+    def _batches(self, tree: Tree, slots: Sequence[int], rows: pa.Table, coverages: Mapping[int, Coverage]) -> Made:
+        """A tree's partials of some slots, from the records of these and perhaps of others."""
+        sources = {slot: source_of(self.reader.state.ledger.batches.get((slot, ""))) for slot in slots}
+        told = {slot: coverages[slot] if tree.counts is Counts.LIVE else coverages[slot].for_all() for slot in slots}
+        kept: dict[int, tuple[pa.Table, PartialLineage]] = {}
+        if tree.erasure is Erasure.KEEP:
+            lacking = (slot for slot in slots if told[slot].cover is not Cover.ALL)
+            kept = {slot: one for slot in lacking if (one := self._kept(tree, slot, sources[slot])) is not None}
+        fresh = [slot for slot in slots if slot not in kept]
+        table = self._folded(
+            tree, fresh, filtered(rows, pc.is_in(rows.column("ins_slot"), pa.array(fresh, pa.int64())))
+        )
+        found = digests(table)
+        lineages = {slot: PartialLineage(sources[slot], told[slot], found.get(slot, {})) for slot in fresh}
+        tables = [stored_partials(table, tree, self.axis), *(one for one, _ in kept.values())]
+        whole = pa.concat_tables(tables, promote_options="default")
+        return whole, lineages | {slot: lineage for slot, (_, lineage) in kept.items()}
+
+    def _folded(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> pa.Table:
+        """The partial rows of some slots; where a record cannot be folded, its slot is named."""
+        oldest_us = self.now_us - tree.horizon_us - tree.ahead_us
+        try:
+            return PartialBuilder(tree, self.axis, self.connection).build(rows, oldest_us)
+        except duckdb.Error as error:
+            for slot in slots if len(slots) > 1 else ():
+                self._folded(tree, [slot], rows.filter(pc.field("ins_slot") == slot))
+            asking = ", ".join(query.name for query in self.queries if tree.serves(query, 0))
+            raise InvalidInput(
+                f"the records of slot {self.axis.name(slots[0])} cannot be folded for {asking}: "
+                f"{one_line(str(error))}. Nothing was changed",
+                "mend the select or where of these queries, for example with try_cast or a wider type",
+            ) from error
+
+    def _kept(self, tree: Tree, slot: int, source: str) -> tuple[pa.Table, PartialLineage] | None:
+        """Partials whose rows are gone and in which a key was forgotten, as they are: their queries ask for that."""
+        snapshot = self.partials.snapshot()
+        batch = ledger_of(snapshot).batches.get((slot, tree.name))
+        lineage = None if batch is None else PartialLineage.from_texts(batch.lineage)
+        if lineage is None or lineage.source.split(" ")[0] != source.split(" ", maxsplit=1)[0]:
+            return None
+        coverage = replace(lineage.coverage, why="may hold what was forgotten, as its queries ask: erasure = keep")
+        return kept_partials(self.partials, snapshot, tree, slot), replace(lineage, source=source, coverage=coverage)
