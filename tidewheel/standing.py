@@ -63,17 +63,18 @@ class StandingQueries:
         file = self._archive.file
         return compiled(self.texts(), self._archive.snapshot(), file.inserted_at if file else "")
 
-    def refresh(self, *, dry_run: bool = False, allow_many: bool = False) -> Refreshed:
+    def refresh(self, *, dry_run: bool = False, allow_many: bool = False, budget_s: float | None = None) -> Refreshed:
         """Bring partials and answers up to date: what is stale is redone, and nothing else.
 
-        The query files are read once, at the beginning. Very many answers at once need `allow_many`.
+        The query files are read once, at the beginning. Very many answers at once need `allow_many`. With a budget
+        nothing is begun after so many seconds: the oldest comes first, and the result says what is left.
         """
         from tidewheel.local.standing.looking import guard_refresh
         from tidewheel.local.standing.refresh import Refresh
 
         refuse_derived(self._archive, "refresh")
         queries = self.check()
-        refresh = Refresh(self._archive.job, queries)
+        refresh = Refresh(self._archive.job, queries, budget_s=budget_s)
         if dry_run:
             return refresh.compare()
         guard_refresh(self._archive.job, queries, allow_many=allow_many)

@@ -20,9 +20,10 @@ from tidewheel.queries.standing.query import Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import window_of
 from tidewheel.sql.quoting import quote_identifier
+from tidewheel.storage.snapshot import Snapshot
 
 KEPT = ("window_start", "window_end")
-ABOUT = ("rows", "complete", "revision", "source_version")
+ABOUT = ("rows", "complete", "revision", "source_version", "slots_late")
 
 
 def ask(job: ArchiveJob, query: Query, at_us: int | None, last: int | None, where: str | None) -> pa.Table:
@@ -62,7 +63,7 @@ def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
         raise unanswered
     answers = place.snapshot()
     named = {name: stored for name, (stored, _) in answer_columns(query).items()}
-    columns = {name: name for name in KEPT} | named | {name: name for name in ABOUT}
+    columns = {name: name for name in KEPT} | named | {name: name for name in about_of(answers)}
     condition = pc.field(PART) == query.part
     if answers.watermark is not None:
         condition &= pc.field("exp_slot") > answers.watermark
@@ -71,6 +72,12 @@ def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
         raise unanswered
     rows = rows_of(answers.location, answers.files, file_schema(answers))
     return rows.to_table(columns={name: pc.field(stored) for name, stored in columns.items()}, filter=condition)
+
+
+def about_of(answers: Snapshot) -> list[str]:
+    """What is told beside answers: the next refresh adds what an older program did not keep."""
+    there = {column.name for column in answers.columns}
+    return [name for name in ABOUT if name in there]
 
 
 def _refuse_between(query: Query, at_us: int) -> None:

@@ -42,7 +42,7 @@ from tidewheel.storage.snapshot import Snapshot
 
 FLOAT_ERROR_MAX = 1e-12
 # By whom and when a row was written: derived again, the same row has other ones.
-_OF_THE_REFRESH = ("revision", "source_version", "row_hash")
+_OF_THE_REFRESH = ("revision", "source_version", "slots_late", "row_hash")
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _answers_again(
             connection.register("tw_partials", loaded_partials(job, partials, tree))
             reports = [report for one in due for report in one.reports]
             folded = Folder(query, tree, axis, connection, "tw_partials").fold(reports)
-            yield from _by_batch(stored_answers(folded, query, due, 0), due)
+            yield from _by_batch(stored_answers(folded, query, due, 0, 0), due)
 
 
 def _by_batch(rows: pa.Table, due: Iterable[DueAnswers]) -> Iterator[Again]:

@@ -32,6 +32,7 @@ PARTIAL_KEY = ("fragment",)
 ANSWER_COLUMNS = {
     "part": "VARCHAR", "window_end": "TIMESTAMPTZ", "window_start": "TIMESTAMPTZ", "rows": "BIGINT",
     "complete": "DOUBLE", "revision": "INTEGER", "source_version": "BIGINT",
+    "slots_late": "INTEGER",
 }  # fmt: skip
 ANSWER_KEY = ("window_end",)
 

@@ -19,6 +19,7 @@ from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import one_line
+from tidewheel.local.standing.budget import Budget
 from tidewheel.local.standing.derived import Batches, filtered
 from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.slot_rows import SlotReader
@@ -48,12 +49,14 @@ class BatchFolder:
     def axis(self) -> TimeAxis:
         return self.reader.snapshot.definition.axis
 
-    def fold(self, stale: Iterable[StalePartials], trees: Sequence[Tree]) -> Batches:
-        """The batches of partials that are stale, as their archive takes them."""
+    def fold(self, stale: Iterable[StalePartials], trees: Sequence[Tree], budget: Budget) -> Batches:
+        """The batches of partials that are stale, as their archive takes them; the oldest, if there is little time."""
         keys = {one.key for one in stale}
         lineages: dict[BatchKey, tuple[str, ...]] = {}
-        tables = []
-        for slots in self._together(sorted({slot for slot, _ in keys})):
+        tables: list[pa.Table] = []
+        for slots in self._together(sorted({slot for slot, _ in keys}), budget.slots_first):
+            if tables and budget.is_spent():
+                break
             rows, coverages = self.reader.read_all(slots)
             for tree in trees:
                 table, told = self._batches(tree, [one for one in slots if (one, tree.name) in keys], rows, coverages)
@@ -61,16 +64,17 @@ class BatchFolder:
                 tables.append(table)
         return Batches(pa.concat_tables(tables, promote_options="default") if tables else None, lineages)
 
-    def _together(self, slots: Iterable[int]) -> Iterator[list[int]]:
-        """Runs of slots whose batches are few enough records."""
+    def _together(self, slots: Iterable[int], slots_max: int | None) -> Iterator[list[int]]:
+        """Runs of slots whose batches are few enough records; of at most so many slots, twice as many each time."""
         run: list[int] = []
         records = 0
         for slot in slots:
             batch = self.reader.state.ledger.batches.get((slot, ""))
             count = 0 if batch is None else batch.rows_in
-            if run and records + count > RECORDS_TOGETHER:
+            if run and (records + count > RECORDS_TOGETHER or len(run) == slots_max):
                 yield run
                 run, records = [], 0
+                slots_max = slots_max and 2 * slots_max
             run.append(slot)
             records += count
         if run:

@@ -6,8 +6,8 @@ commits second has nothing left to bring.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 import duckdb
 import pyarrow as pa
@@ -19,6 +19,7 @@ from tidewheel.commits.undo import undo
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.budget import Budget, Left
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, stored_trees
 from tidewheel.local.standing.derived import Batches, put
 from tidewheel.local.standing.erasing import erase
@@ -28,10 +29,12 @@ from tidewheel.local.standing.partial_rows import PartialRows
 from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, reader_of
 from tidewheel.local.standing.stored_rows import stored_answers
+from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import (
     AnswerState,
     DueAnswers,
+    Reflection,
     StalePartials,
     due_answers,
     reflections,
@@ -53,6 +56,7 @@ class Refreshed:
     answers: Outcome | None = None
     erased: Outcome | None = None
     timings_ms: Mapping[str, int] = field(default_factory=dict, compare=False)
+    left: Left = field(default_factory=Left)
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -64,6 +68,7 @@ class Refreshed:
             "partials_version": None if self.partials is None else self.partials.version,
             "answers_version": None if self.answers is None else self.answers.version,
             "timings_ms": dict(self.timings_ms),
+            "left": asdict(self.left),
         }  # fmt: skip
 
 
@@ -74,18 +79,21 @@ class Refresh:
     job: ArchiveJob
     queries: Sequence[Query]
     connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(":memory:"))
+    budget_s: float | None = None  # nothing is begun after so many seconds; each refresh does something
 
     def __post_init__(self) -> None:
         self.connection.execute("SET TimeZone = 'UTC'")
         self.job = replace(self.job, newest=Newest())
         self.partials, self.answers = derived_job(self.job, "partials"), derived_job(self.job, "answers")
         self.watch, self.rows = Stopwatch(), PartialRows(self.partials)
+        self.budget, self.left = Budget(), Left()
+        self.waiting: list[StalePartials] = []
 
     def run(self) -> Refreshed:
         """Compare, make partials, give answers."""
         if not self.queries and not is_there(self.partials):
             return Refreshed((), ())
-        self.watch = Stopwatch()
+        self.watch, self.budget = Stopwatch(), Budget(self.budget_s)
         assignment = derive(self.job, self.queries)
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
         remove_parts(self.answers, frozenset(query.part for query in self.queries))
@@ -97,7 +105,7 @@ class Refresh:
         self.watch.lap("erase")
         due, given = self._give_answers(reader, assignment)
         reach("answers_committed")
-        return Refreshed(tuple(stale), tuple(due), made, given, erased, self.watch.spent_ms)
+        return Refreshed(tuple(stale), tuple(due), made, given, erased, self.watch.spent_ms, self.left)
 
     def kept_trees(self) -> tuple[Tree, ...]:
         """The trees whose partials are stored."""
@@ -155,7 +163,9 @@ class Refresh:
         if not stale and ledger.watermark == source.watermark:
             return [], None
         folder = BatchFolder(self.partials, reader, self.queries, self.connection, now_us)
-        batches = folder.fold(stale, assignment.trees)
+        batches = folder.fold(stale, assignment.trees, self.budget)
+        self.waiting = [one for one in stale if one.key not in batches.lineages]
+        stale = [one for one in stale if one.key in batches.lineages]
         self.watch.lap("partials")
         made = put(self.partials, batches, source.watermark)
         self.watch.lap("commit_partials")
@@ -165,27 +175,58 @@ class Refresh:
 
     def _give_answers(self, reader: SlotReader, assignment: Assignment) -> tuple[list[DueAnswers], Outcome | None]:
         partials = self.partials.snapshot()
-        reflected = reflections(reader.snapshot.definition.axis, ledger_of(partials), assignment)
-        answers = ledger_of(self.answers.snapshot())
-        state = self._answer_state(reader, answers)
-        due: list[DueAnswers] = []
+        state = self._answer_state(reader, ledger_of(self.answers.snapshot()))
+        due = self._due(
+            state, reflections(reader.snapshot.definition.axis, ledger_of(partials), assignment), assignment
+        )
+        self.watch.lap("compare")
+        given: list[DueAnswers] = []
         tables: list[pa.Table] = []
-        for tree in assignment.trees:
-            queries = [query for query in self.queries if assignment.tree_of[query.name] == tree.name]
-            mine = {query.part: list(due_answers(state, query, reflected[tree.name])) for query in queries}
-            due += [one for some in mine.values() for one in some]
-            self.watch.lap("compare")
+        for queries in self._turns(state, due, assignment):
+            if given and self.budget.is_spent():
+                break
+            mine = {query.part: due.pop(query.name) for query in queries}
+            given += [one for some in mine.values() for one in some]
             if any(one.reports for some in mine.values() for one in some):
-                tables += self._answers_of(tree, queries, mine, partials, reader)
+                tables += self._answers_of(assignment.tree(queries[0].name), queries, mine, partials, reader)
                 self.watch.lap("fold")
-        if not due and answers.watermark == state.source.watermark:
+        self.left = self._left(state, [one for some in due.values() for one in some])
+        if not given and state.answers.watermark == state.source.watermark:
             return [], None
         rows = pa.concat_tables(tables, promote_options="default") if tables else None
-        lineages = {one.key: (one.digest,) for one in due}
+        lineages = {one.key: (one.digest,) for one in given}
         self.rows.let_go()
-        given = put(self.answers, Batches(rows, lineages), state.source.watermark)
+        outcome = put(self.answers, Batches(rows, lineages), state.source.watermark)
         self.watch.lap("commit_answers")
-        return due, given
+        return given, outcome
+
+    def _due(
+        self, state: AnswerState, reflected: Mapping[str, Reflection], assignment: Assignment
+    ) -> dict[str, list[DueAnswers]]:
+        """By query, the answers that are due. Those that need partials which wait are left for another refresh."""
+        waiting: dict[str, list[int]] = {}
+        for one in self.waiting:
+            waiting.setdefault(one.tree, []).append(one.slot)
+        found = {}
+        for query in self.queries:
+            tree = assignment.tree_of[query.name]
+            due = due_answers(state, query, reflected[tree])
+            found[query.name] = can_be_given(due, state, query, sorted(waiting.get(tree, ())))
+        return found
+
+    def _turns(
+        self, state: AnswerState, due: Mapping[str, list[DueAnswers]], assignment: Assignment
+    ) -> Iterator[list[Query]]:
+        """Queries that are answered together, those furthest behind first."""
+        by_name = {query.name: query for query in self.queries}
+        oldest = {name: min(one.slot for one in some) for name, some in due.items() if some}
+        for names in turns(oldest, assignment.tree_of, state.slot_last or 0):
+            yield [by_name[name] for name in names]
+
+    def _left(self, state: AnswerState, due: Sequence[DueAnswers]) -> Left:
+        slots = [*(one.slot for one in due), *(one.slot for one in self.waiting)]
+        late = max(0, (state.slot_last or 0) - min(slots)) if slots else 0
+        return Left(len(self.waiting), sum(max(1, len(one.reports)) for one in due), late)
 
     def _erase(self, reader: SlotReader) -> Outcome | None:
         """Answers of keys that were forgotten since, of any age. Cost: all answers, once for each forget."""
@@ -215,7 +256,10 @@ class Refresh:
         rows, axis = self.rows.of(partials, tree), reader.snapshot.definition.axis
         reports = {query.name: [report for one in due[query.part] for report in one.reports] for query in queries}
         folded = fold(tree, axis, self.connection, rows, queries, reports)
-        return [stored_answers(table, query, due[query.part], reader.snapshot.version) for query, table in folded]
+        slot_last = max((last for _, last in reader.state.ledger.applied), default=0)
+        return [
+            stored_answers(table, query, due[query.part], reader.snapshot.version, slot_last) for query, table in folded
+        ]
 
 
 def present_us(job: ArchiveJob, reader: SlotReader) -> int:

@@ -54,8 +54,10 @@ def stored_partials(table: pa.Table, tree: Tree, axis: TimeAxis) -> pa.Table:
     return _with_lives(rows, tree.name, pa.array(ends + lives))
 
 
-def stored_answers(table: pa.Table, query: Query, due: Sequence[DueAnswers], source_version: int) -> pa.Table:
-    """Answers as they are stored."""
+def stored_answers(
+    table: pa.Table, query: Query, due: Sequence[DueAnswers], source_version: int, slot_last: int
+) -> pa.Table:
+    """Answers as they are stored; `slot_last` is the archive's newest slot when they were given."""
     names = {name: stored for name, (stored, _) in answer_columns(query).items()}
     ends = table.column("window_end").combine_chunks()
     rows = table.rename_columns([names.get(name, name) for name in table.column_names])
@@ -67,6 +69,8 @@ def stored_answers(table: pa.Table, query: Query, due: Sequence[DueAnswers], sou
     places = pc.index_in(ends, reports)
     rows = rows.append_column("revision", revisions.take(places).cast(pa.int32()))
     rows = rows.append_column("source_version", pa.repeat(pa.scalar(source_version, pa.int64()), rows.num_rows))
+    behind = pc.subtract(pa.scalar(slot_last, pa.int64()), slots.take(places))
+    rows = rows.append_column("slots_late", pc.max_element_wise(behind, 0).cast(pa.int32()))
     rows = rows.append_column("ins_slot", slots.take(places))
     return _with_lives(rows, query.part, pc.add(ends, query.terms.keep_us))
 

@@ -1,6 +1,7 @@
 """Answers as views: of each query that an answers archive is derived by, its columns under their names.
 
-answers.top_talkers   window_start, window_end, the groups and outputs, rows, complete, revision, source_version
+answers.top_talkers   window_start, window_end, the groups and outputs, rows, complete, revision, source_version,
+                      slots_late
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from tidewheel.local.standing.asking import ABOUT, KEPT
+from tidewheel.local.standing.asking import KEPT, about_of
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derived import PART
 from tidewheel.queries.standing.query import Query
@@ -27,7 +28,9 @@ def stored_queries(answers: Snapshot) -> list[Query]:
 
 def answer_views(answers: Snapshot, source: Sql) -> dict[str, Sql]:
     """By name, a SELECT of each query's answers from what shows the live rows of the answers archive."""
-    return {f"{SCHEMA}.{query.name}": _select(query, source, quote_identifier) for query in stored_queries(answers)}
+    return {
+        f"{SCHEMA}.{query.name}": _select(answers, query, source, quote_identifier) for query in stored_queries(answers)
+    }
 
 
 def published_answers(answers: Snapshot, dialect: str) -> str:
@@ -36,13 +39,13 @@ def published_answers(answers: Snapshot, dialect: str) -> str:
     text = published_view(answers, dialect)
     source = quote(published_name(answers))
     statements = [f"CREATE SCHEMA IF NOT EXISTS {SCHEMA};"] + [
-        f"CREATE OR REPLACE VIEW {SCHEMA}.{quote(query.name)} AS\n{_select(query, source, quote)};"
+        f"CREATE OR REPLACE VIEW {SCHEMA}.{quote(query.name)} AS\n{_select(answers, query, source, quote)};"
         for query in stored_queries(answers)
     ]
     return "\n".join([text, *statements]) + "\n" if len(statements) > 1 else text
 
 
-def _select(query: Query, source: Sql, quote: Callable[[str], Sql]) -> Sql:
+def _select(answers: Snapshot, query: Query, source: Sql, quote: Callable[[str], Sql]) -> Sql:
     named = [Sql(f"{quote(stored)} AS {quote(name)}") for name, (stored, _) in answer_columns(query).items()]
-    columns = join(", ", [*map(quote, KEPT), *named, *map(quote, ABOUT)])
+    columns = join(", ", [*map(quote, KEPT), *named, *map(quote, about_of(answers))])
     return Sql(f"SELECT {columns}\nFROM {source}\nWHERE {quote(PART)} = {quote_literal(query.part)}")

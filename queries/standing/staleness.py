@@ -267,7 +267,7 @@ def _by_slot(axis: TimeAxis, reports: Iterable[int]) -> Iterator[tuple[int, list
         yield slot, together
 
 
-def _slots_of(state: AnswerState, query: Query, at_us: int) -> tuple[int, int]:
+def slots_of_report(state: AnswerState, query: Query, at_us: int) -> tuple[int, int]:
     """The slots on which an answer depends. Times may lie ahead of their slot, so an older one may reach into it."""
     last = slot_of_report(state.axis, at_us + query.terms.late_us)
     if query.terms.window_us is None:
@@ -282,12 +282,12 @@ def _slot_kept(state: AnswerState, query: Query, tree: Tree, at_us: int) -> int:
         return slot_of_report(axis, at_us + query.terms.late_us) + 1
     oldest_us = state.present_us - tree.horizon_us
     if window_us is None or at_us - window_us >= oldest_us:
-        return _slots_of(state, query, at_us)[0]
+        return slots_of_report(state, query, at_us)[0]
     return axis.slot_of(oldest_us - 1) + 1
 
 
 def _report(state: AnswerState, query: Query, reflection: Reflection, at_us: int) -> DueReport:
-    first, last = _slots_of(state, query, at_us)
+    first, last = slots_of_report(state, query, at_us)
     before = slot_of_report(state.axis, at_us)
     kept = _slot_kept(state, query, reflection.tree, at_us)
     there = reflection.covered(min(max(first, kept), last + 1), last, before)
@@ -301,7 +301,7 @@ def _digest(state: AnswerState, query: Query, reflection: Reflection, reports: I
     """Of all that the answers of these times are made of, and of the query itself."""
     slices, total = reflection.tree.slices, 0
     for at_us in reports:
-        first, last = _slots_of(state, query, at_us)
+        first, last = slots_of_report(state, query, at_us)
         window_us = query.terms.window_us
         begin = None if window_us is None else slices.number_of(at_us - window_us)
         whole = reflection.digest(begin, slices.number_of(at_us), None if window_us is None else first, last)

@@ -30,7 +30,7 @@ def cover_length_mean(count: int, slots_max: int) -> Fraction:
     """How many intervals a window is made of, on average over versions.
 
     >>> cover_length_mean(8, 8)
-    Fraction(29, 8)
+    Fraction(25, 8)
     """
     lengths = sum(len(cover(version, count, slots_max)) for version in range(slots_max, 2 * slots_max))
     return Fraction(lengths, slots_max)

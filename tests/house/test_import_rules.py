@@ -59,7 +59,11 @@ RULES = {
         _names(f"{QUERIES} tidewheel.queries.planning tidewheel.queries.standing tidewheel.indexing"), never=OUTSIDE
     ),
     "queries/scheduling": Rule(
-        _names(f"{QUERIES} tidewheel.queries.scheduling tidewheel.queries.planning tidewheel.indexing"), never=OUTSIDE
+        _names(
+            f"{QUERIES} tidewheel.queries.scheduling tidewheel.queries.planning tidewheel.queries.standing"
+            " tidewheel.indexing"
+        ),
+        never=OUTSIDE,
     ),
     # The same decisions over arrays: still without any I/O.
     "queries/kernels": Rule(

@@ -153,17 +153,28 @@ for _name, _command in (("new", new), ("check", check), ("test", test), ("list",
 @ARCHIVE
 @DRY_RUN
 @click.option("--allow-many", is_flag=True, help="Confirm very many answers at once.")
-def refresh(output: Output, archive: str, dry_run: bool, allow_many: bool) -> None:
+@click.option(
+    "--budget",
+    "budget_s",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Begin nothing after so many seconds: the oldest comes first, the rest waits for the next refresh.",
+)
+def refresh(output: Output, archive: str, dry_run: bool, allow_many: bool, budget_s: float | None) -> None:
     """Bring the answers of an archive's standing queries up to date: what is stale is redone, and nothing else.
+
+    With a budget, what there is no time for is left, and told. Every refresh does something, the oldest first, so
+    refreshes with however small budgets catch up; each answer tells how many slots late it came.
 
     \b
     Examples:
       tidewheel refresh netflow --dry-run
       tidewheel refresh netflow
+      tidewheel refresh netflow --budget 20
     """
     with opened(output, archive, "comparing") as opened_archive:
         before = opened_archive.queries.texts()
-        done = opened_archive.queries.refresh(dry_run=dry_run, allow_many=allow_many)
+        done = opened_archive.queries.refresh(dry_run=dry_run, allow_many=allow_many, budget_s=budget_s)
         axis = opened_archive.axis
 
     from tidewheel.views.queries import refreshed_view

@@ -74,7 +74,7 @@ def _reach(one: Standing) -> str:
 def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> RenderableType:
     """What was stale and due, with the reasons, and the versions that came of it."""
     if not done.stale and not done.due:
-        return "nothing is stale"
+        return _left_line(done) or "nothing is stale"
     table = plain_table("what", "part", "slots", "why", left=(0, 1, 2, 3))
     for what, pairs in (("partials", [(one.tree, one.slot, one.why) for one in done.stale]),
                         ("answers", [(one.part.split("@")[0], one.slot, one.why) for one in done.due])):  # fmt: skip
@@ -88,7 +88,19 @@ def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> Rendera
         for name, outcome in (("partials", done.partials), ("answers", done.answers))
         if outcome is not None and outcome.version is not None
     )
-    return Group(table, versions)
+    return Group(table, *filter(None, (versions, _left_line(done))))
+
+
+def _left_line(done: Refreshed) -> str:
+    """What there was no time for."""
+    left = done.left
+    if not left:
+        return ""
+    waits = [f"{count(left.partials)} batches of partials"] * bool(left.partials)
+    waits += [f"{count(left.answers)} answers"] * bool(left.answers)
+    return (
+        f"the budget is used up; {' and '.join(waits)} wait, up to {count(left.slots_late)} slots late: refresh again"
+    )
 
 
 def explained_view(told: Explained) -> RenderableType:
