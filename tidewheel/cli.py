@@ -22,6 +22,8 @@ from tidewheel.indexing.errors import NotInstalled, TidewheelError
 from tidewheel.indexing.printable import printable
 from tidewheel.output import BROKEN_PIPE, Output
 
+# Set by shells that complete a command line; see `tidewheel completion`.
+COMPLETE_VARIABLE = "_TIDEWHEEL_COMPLETE"
 _STATE = "What the history shows as committed stays"
 
 
@@ -50,8 +52,8 @@ class Program(click.Group):
             return output.fail(error)
         except (KeyboardInterrupt, click.Abort):
             return output.interrupted()
-        except SystemExit:  # click's own end of a broken pipe; all else it leaves to us
-            return _nobody_reads()
+        except SystemExit as end:  # click's own ends: a completion is given, or a pipe is broken
+            return _nobody_reads() if end.code and COMPLETE_VARIABLE not in os.environ else 0
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 return _nobody_reads()

@@ -26,9 +26,21 @@ from tidewheel.output import INTERRUPTED, UNEXPECTED, Output
 ROOT = Path(__file__).parent.parent.parent
 # `undo` takes back the expiry: after a forget or a migration it would be refused. The demonstration has its own test.
 ORDER = (
-    *("init", "update", "backfill", "expire", "undo", "probe", "scan", "sql", "query schema"),
+    *("new", "init", "update", "backfill", "expire", "undo", "probe", "scan", "sql", "query schema"),
     *("query new", "query check", "query test", "refresh", "query list", "query show", "query explain", "plan", "ask"),
-    *("status", "history", "changes", "quarantine", "audit", "advise", "forecast", "migrate", "forget", "vacuum"),
+    *(
+        "status",
+        "history",
+        "changes",
+        "quarantine",
+        "audit",
+        "advise",
+        "forecast",
+        "migrate",
+        "forget",
+        "vacuum",
+        "completion",
+    ),
 )
 LOOKING = (
     *("query check", "query test", "query list", "query show", "query explain", "plan", "ask"),

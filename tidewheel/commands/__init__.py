@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tidewheel.commands.beginning import completion, new
 from tidewheel.commands.changing import forget, migrate, undo, vacuum
 from tidewheel.commands.looking import audit, changes, history, quarantine, status
 from tidewheel.commands.planning import advise, forecast
@@ -13,6 +14,7 @@ from tidewheel.commands.reading import probe, scan, sql
 from tidewheel.commands.writing import backfill, expire, init, update
 
 COMMANDS: tuple[click.Command, ...] = (
+    new,
     init,
     update,
     backfill,
@@ -36,6 +38,7 @@ COMMANDS: tuple[click.Command, ...] = (
     refresh,
     ask,
     demo,
+    completion,
 )
 
 

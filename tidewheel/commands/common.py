@@ -10,6 +10,7 @@ import click
 
 from tidewheel.clock import moment_us
 from tidewheel.output import Output
+from tidewheel.resolve import known_archives
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
@@ -46,7 +47,12 @@ def archive_argument(*, required: bool = True) -> Callable[[F], F]:
             context.obj.archive = value or ""
         return value
 
-    return click.argument("archive", callback=remember, required=required)
+    return click.argument("archive", callback=remember, required=required, shell_complete=_archives)
+
+
+def _archives(context: click.Context, param: click.Parameter, begun: str) -> list[str]:
+    """What a shell offers; a path is completed by nobody better than the shell."""
+    return [name for name in known_archives() if name.startswith(begun)]
 
 
 ARCHIVE = archive_argument()

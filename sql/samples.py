@@ -1,0 +1,108 @@
+"""A sample of a stream, one file or a folder of them: its columns, how many records, how long they live. By DuckDB."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import permutations
+from pathlib import Path
+
+import duckdb
+
+from tidewheel.indexing.archive_file.sample import Life, Sample, SampleColumn, archive_names
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.connections import open_connection
+from tidewheel.sql.quoting import quote_identifier, quote_list
+
+_READERS = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}
+_ENDINGS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json"}
+_SPARK_TYPES = {
+    "VARCHAR": "string", "BIGINT": "bigint", "INTEGER": "int", "SMALLINT": "smallint", "TINYINT": "tinyint",
+    "UTINYINT": "smallint", "USMALLINT": "int", "UINTEGER": "bigint", "FLOAT": "float", "DOUBLE": "double",
+    "BOOLEAN": "boolean", "BLOB": "binary", "DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NS": "timestamp",
+    "TIMESTAMP_MS": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp", "UUID": "string",
+}  # fmt: skip
+
+
+def read_sample(path: Path, shown: str) -> Sample:
+    """What it shows, in two passes; `shown` is what the archive file will call it."""
+    files = _files(path)
+    form = _format(files[0])
+    source = f"{_READERS[form]}({quote_list(map(str, files))})"
+    connection = open_connection()
+    try:
+        types = connection.execute(f"SELECT * FROM {source} LIMIT 0").description or []
+        names = archive_names(str(name) for name, *_ in types)
+        columns = [(names[str(name)], _spark_type(str(kind))) for name, kind, *_ in types]
+        renamed = ", ".join(f"{quote_identifier(old)} AS {quote_identifier(new)}" for old, new in names.items())
+        source = f"(SELECT {renamed} FROM {source})"
+        rows, *figures = connection.execute(f"SELECT {_figures(columns)} FROM {source}").fetchone() or (0,)
+        found = tuple(
+            SampleColumn(name, kind, *figures[at * 4 : at * 4 + 4]) for at, (name, kind) in enumerate(columns)
+        )
+        lives = tuple(_lives(connection, source, [column.name for column in found if column.is_moment]))
+    except duckdb.Error as error:
+        said = str(error).split("\n", 1)[0]
+        raise InvalidInput(f"the sample {path} cannot be read: {said}", "give a Parquet, CSV or JSON file") from error
+    renames = {old: new for old, new in names.items() if old != new}
+    if not rows:
+        raise InvalidInput(f"the sample {path} holds no records", "give a file that holds some")
+    return Sample(shown, form, rows, sum(map(os.path.getsize, files)), found, lives, renames)
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        files = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith((".", "_")))
+        if files:
+            return files
+        raise InvalidInput(f"the folder {path} holds no files", "give a file, or a folder that holds a batch")
+    if path.is_file():
+        return [path]
+    raise InvalidInput(f"there is no file {path}", "give the path of a Parquet, CSV or JSON file")
+
+
+def _format(path: Path) -> str:
+    for ending in reversed(path.name.lower().split(".")[1:]):
+        if ending in _ENDINGS:
+            return _ENDINGS[ending]
+    raise InvalidInput(
+        f"the name of {path} does not say what it is", f"give a file whose name ends in {', '.join(_ENDINGS)}"
+    )
+
+
+def _spark_type(kind: str) -> str:
+    if kind.endswith("[]"):
+        inner = _spark_type(kind.removesuffix("[]"))
+        return f"array<{inner}>" if inner else ""
+    return kind.lower() if re.fullmatch(r"DECIMAL\(\d+,\d+\)", kind) else _SPARK_TYPES.get(kind, "")
+
+
+def _figures(columns: list[tuple[str, str]]) -> str:
+    """Of each column: how often it is missing, how many values it has, the first and the last of moments."""
+    wanted = ["count(*)"]
+    for name, kind in columns:
+        column = quote_identifier(name)
+        bounds = [f"epoch_us({each}({column}))" if kind == "timestamp" else "NULL" for each in ("min", "max")]
+        # What nests has no approximate count.
+        distinct = f"approx_count_distinct({column})" if kind and "<" not in kind else "0"
+        wanted += [f"count(*) - count({column})", distinct, *bounds]
+    return ", ".join(wanted)
+
+
+def _lives(connection: duckdb.DuckDBPyConnection, source: str, moments: list[str]) -> list[Life]:
+    pairs = list(permutations(moments, 2))
+    if not pairs:
+        return []
+    figures = []
+    for begins, ends in pairs:
+        life = f"epoch_us({quote_identifier(ends)}) - epoch_us({quote_identifier(begins)})"
+        figures += [
+            f"count(*) FILTER ({life} > 0) / count(*)",
+            f"avg({life}) FILTER ({life} > 0)",
+            f"max({life})",
+        ]
+    told = connection.execute(f"SELECT {', '.join(figures)} FROM {source}").fetchone() or ()
+    return [
+        Life(begins, ends, told[at * 3], int(told[at * 3 + 1] or 0), int(told[at * 3 + 2] or 0))
+        for at, (begins, ends) in enumerate(pairs)
+    ]

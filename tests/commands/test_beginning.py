@@ -1,0 +1,142 @@
+"""An archive file from a sample, a shell that completes, the program as a module."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+from tidewheel.cli import COMPLETE_VARIABLE, main
+from tidewheel.commands.beginning import SHELLS
+from tidewheel.indexing.durations import parse_duration
+from tidewheel.resolve import read_archive_file
+
+FLOWS = """
+SELECT i AS flow_id, '10.0.0.' || (i % 200) AS src_ip, TIMESTAMP '2026-11-18 04:00:00' + to_seconds(i % 300) AS started,
+  started + to_minutes(10 + i % 170) AS valid_until, i * 1.5 AS bytes
+FROM range(5000) t(i)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(path: Path, query: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    duckdb.sql(f"COPY ({query}) TO '{path}'")
+    return path
+
+
+def new(name: str, sample: Path, *more: str) -> Result:
+    return CliRunner().invoke(main, ["new", name, "--from", str(sample), *more])
+
+
+def test_a_sample_becomes_an_archive_file(folder: Path) -> None:
+    written(folder / "in/2026-11-18T0400/part.parquet", FLOWS)
+    said = new("flows", folder / "in/2026-11-18T0400", "--json")
+    assert said.exit_code == 0, said.output
+    document = json.loads(said.stdout)
+    assert document["key_candidates"] == ["src_ip", "flow_id"]
+    file = read_archive_file(folder / "archives/flows.toml")
+    assert file.source.path == str(folder / "in/{start:%Y-%m-%dT%H%M}")
+    assert file.key == ("src_ip",)
+    assert file.inserted_at == "started"
+    # The archive has a column valid_until itself.
+    assert file.expires_at == "given_valid_until"
+    assert file.axis.interval_us == parse_duration("5m")
+    assert file.max_lifetime_us == parse_duration("6h")
+    # 5,000 records in five minutes that live for 94.5 minutes on average.
+    assert 90_000 < document["live_rows"] < 99_000
+
+
+def test_the_archive_of_such_a_file_takes_its_sample(folder: Path, spark: object) -> None:
+    sample = written(folder / "in/2026-11-18T0400.csv", FLOWS)
+    assert new("flows", sample).exit_code == 0
+    assert CliRunner().invoke(main, ["init", "flows"]).exit_code == 0
+    done = CliRunner().invoke(main, ["update", "flows", "--slot", "2026-11-18T04:00Z", "--json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(
+        CliRunner().invoke(main, ["probe", "flows", "10.0.0.7", "--as-of", "2026-11-18T04:05Z", "--json"]).stdout
+    )
+    assert len(rows["rows"]) == 25
+
+
+def test_nothing_is_written_over(folder: Path) -> None:
+    sample = written(folder / "in/flows.parquet", FLOWS)
+    assert new("flows", sample).exit_code == 0
+    before = (folder / "archives/flows.toml").read_text()
+    again = new("flows", sample)
+    assert again.exit_code == 2
+    assert "choose another name" in again.output
+    assert (folder / "archives/flows.toml").read_text() == before
+    # The sample's name does not say its slot: that is for people to decide.
+    assert "CHECK: the path of each slot's batch" in before
+
+
+def test_a_stream_without_ends_gets_a_fixed_life(folder: Path) -> None:
+    sample = written(
+        folder / "in/2026-11-18.parquet",
+        "SELECT 'a' || i AS device, TIMESTAMP '2026-11-18 05:00' AS at FROM range(9) t(i)",
+    )
+    assert new("things", sample).exit_code == 0
+    file = read_archive_file(folder / "archives/things.toml")
+    assert file.expires_at == "at + INTERVAL '30' DAY"
+    assert file.source.path.endswith("in/{start:%Y-%m-%d}.parquet")
+    assert file.axis.interval_us == parse_duration("1d")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("gone.parquet", None, "there is no file"),
+        ("text.txt", "hello", "does not say what it is"),
+        ("broken.parquet", "PAR1", "cannot be read"),
+        ("empty.csv", "a,b\n", "holds no records"),
+        ("numbers.csv", "a,b\n1.5,2.5\n", "could be a key"),
+    ],
+)
+def test_a_sample_that_is_none(folder: Path, name: str, content: str | None, said: str) -> None:
+    if content is not None:
+        (folder / name).write_text(content)
+    done = new("flows", folder / name)
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+    assert not (folder / "archives").exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_what_a_shell_is_given_calls_us(shell: str) -> None:
+    script = CliRunner().invoke(main, ["completion", shell]).stdout
+    assert f"{COMPLETE_VARIABLE}={shell}_complete" in script
+
+
+def test_bash_completes_commands_options_and_archives(folder: Path) -> None:
+    (folder / "archives").mkdir()
+    (folder / "archives/netflow.toml").touch()
+    program = Path(sys.executable).parent
+    asked = """
+source <(tidewheel completion bash)
+try() {
+  COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+  _tidewheel_completion tidewheel
+  echo "${COMPREPLY[*]}"
+}
+try tidewheel vac; try tidewheel status ne; try tidewheel probe netflow --as
+"""
+    environment = {**os.environ, "PATH": f"{program}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", asked], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["vacuum", "netflow", "--as-of"]
+
+
+def test_the_package_is_a_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "tidewheel", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("tidewheel ")
