@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
 
 import duckdb
 
-from tidewheel.indexing.archive_file.sample import Life, Sample, SampleColumn, archive_names
+from tidewheel.indexing.archive_file.sample import Life, Sample, SampleColumn, archive_names, counted_life
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.connections import open_connection
 from tidewheel.sql.quoting import quote_identifier, quote_list
@@ -40,7 +41,7 @@ def read_sample(path: Path, shown: str) -> Sample:
         found = tuple(
             SampleColumn(name, kind, *figures[at * 4 : at * 4 + 4]) for at, (name, kind) in enumerate(columns)
         )
-        lives = tuple(_lives(connection, source, [column.name for column in found if column.is_moment]))
+        lives = tuple(_lives(connection, source, found))
     except duckdb.Error as error:
         said = str(error).split("\n", 1)[0]
         raise InvalidInput(f"the sample {path} cannot be read: {said}", "give a Parquet, CSV or JSON file") from error
@@ -89,20 +90,23 @@ def _figures(columns: list[tuple[str, str]]) -> str:
     return ", ".join(wanted)
 
 
-def _lives(connection: duckdb.DuckDBPyConnection, source: str, moments: list[str]) -> list[Life]:
-    pairs = list(permutations(moments, 2))
-    if not pairs:
+def _lives(connection: duckdb.DuckDBPyConnection, source: str, columns: Sequence[SampleColumn]) -> list[Life]:
+    """How long records live by each pair of moments, and by numbers that say how long they are kept."""
+    moments = [column.name for column in columns if column.is_moment]
+    spans = {
+        (begins, ends): f"epoch_us({quote_identifier(ends)}) - epoch_us({quote_identifier(begins)})"
+        for begins, ends in permutations(moments, 2)
+    }
+    for column in columns:
+        if counted := counted_life(column):
+            added, each_us = counted
+            for begins in moments:
+                spans[begins, f"{begins} + {added}"] = f"{quote_identifier(column.name)}::DOUBLE * {each_us}"
+    if not spans:
         return []
-    figures = []
-    for begins, ends in pairs:
-        life = f"epoch_us({quote_identifier(ends)}) - epoch_us({quote_identifier(begins)})"
-        figures += [
-            f"count(*) FILTER ({life} > 0) / count(*)",
-            f"avg({life}) FILTER ({life} > 0)",
-            f"max({life})",
-        ]
-    told = connection.execute(f"SELECT {', '.join(figures)} FROM {source}").fetchone() or ()
-    return [
-        Life(begins, ends, told[at * 3], int(told[at * 3 + 1] or 0), int(told[at * 3 + 2] or 0))
-        for at, (begins, ends) in enumerate(pairs)
+    figures = [
+        f"count(*) FILTER ({span} > 0) / count(*), avg({span}) FILTER ({span} > 0), max({span})"
+        for span in spans.values()
     ]
+    told = iter(connection.execute(f"SELECT {', '.join(figures)} FROM {source}").fetchone() or ())
+    return [Life(*names, next(told), int(next(told) or 0), int(next(told) or 0)) for names in spans]

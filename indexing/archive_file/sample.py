@@ -14,6 +14,8 @@ from tidewheel.indexing.durations import MICROS_PER_UNIT, parse_duration
 
 _BEGINNINGS = ("insert", "creat", "ingest", "arriv", "receiv", "start", "begin", "from", "event", "time", "at", "ts")
 _ENDINGS = ("expir", "until", "delet", "end", "retain", "keep", "ttl", "to")
+_KEPT = ("keep", "kept", "ttl", "retain", "retention", "life", "lifetime", "expires")
+_KEPT_UNITS = ("day", "hour", "minute", "second")
 _KEYS = ("id", "key", "uuid", "customer", "client", "user", "account", "device", "sensor", "ip", "name", "code")
 _USUAL_INTERVALS = ("1m", "5m", "10m", "15m", "30m", "1h", "2h", "3h", "6h", "12h", "1d", "7d")
 _USUAL_LIVES = ("15m", "30m", "1h", "2h", "6h", "12h", "1d", "2d", "7d", "14d", "30d", "90d", "180d", "365d", "3650d")
@@ -47,7 +49,7 @@ class Life:
     """How records live if one column is when they begin and another when they end."""
 
     begins: str
-    ends: str
+    ends: str  # a column, or an expression
     share: float  # of records that end after they began
     mean_us: int
     longest_us: int
@@ -139,8 +141,13 @@ def _keys(sample: Sample) -> list[SampleColumn]:
 
 def _rank(name: str, words: tuple[str, ...]) -> int:
     """Where the first word stands that a part of the name begins with; short words are whole parts."""
-    parts = re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
+    parts = _parts(name)
     return next((at for at, word in enumerate(words) if any(_says(part, word) for part in parts)), len(words))
+
+
+def _parts(name: str) -> list[str]:
+    """The words of a name, whichever way they are put together."""
+    return re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
 
 
 def _says(part: str, word: str) -> bool:
@@ -179,6 +186,24 @@ def _reasons(sample: Sample, begins: SampleColumn | None, life: Life | None, pat
     for column in _keys(sample):
         said[column.name] = f"about {column.distinct:,} different among {sample.rows:,}"
     return said
+
+
+def counted_life(column: SampleColumn) -> tuple[str, int] | None:
+    """Of a number that says by its name how long a record is kept: what is added, and the length of one in
+    microseconds.
+
+    >>> counted_life(SampleColumn("keep_hours", "int", 0, 3))
+    ('make_interval(0, 0, 0, 0, keep_hours)', 3600000000)
+    """
+    if column.type not in ("bigint", "int", "smallint", "tinyint"):
+        return None
+    parts = _parts(column.name)
+    if not any(_says(part, word) for part in parts for word in _KEPT):
+        return None
+    unit = next((at for at, word in enumerate(_KEPT_UNITS) if any(part.startswith(word) for part in parts)), None)
+    if unit is None:
+        return None
+    return f"make_interval({'0, ' * (unit + 3)}{column.name})", MICROS_PER_UNIT["dhms"[unit]]
 
 
 def archive_names(names: Iterable[str]) -> dict[str, str]:

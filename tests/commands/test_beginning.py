@@ -94,6 +94,15 @@ def test_a_stream_without_ends_gets_a_fixed_life(folder: Path) -> None:
     assert file.axis.interval_us == parse_duration("1d")
 
 
+def test_a_number_that_says_how_long_a_record_is_kept(folder: Path) -> None:
+    query = "SELECT 's' || i AS sensor, TIMESTAMP '2026-11-18 05:00' AS at, 2 + i % 4 AS keep_hours FROM range(9) t(i)"
+    assert new("readings", written(folder / "in/2026-11-18T05.json", query)).exit_code == 0
+    file = read_archive_file(folder / "archives/readings.toml")
+    assert file.expires_at == "at + make_interval(0, 0, 0, 0, keep_hours)"
+    assert file.max_lifetime_us == parse_duration("6h")
+    assert file.source.path.endswith("in/{start:%Y-%m-%dT%H}.json")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
