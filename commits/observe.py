@@ -14,7 +14,7 @@ from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.operation import Operation, Try
 from tidewheel.commits.receipt import bare_receipt
 from tidewheel.commits.work import Work
-from tidewheel.indexing.core.batches import batches_at
+from tidewheel.indexing.core.batches import batch_in, batches_at
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.receipts import Batch, BatchKey, Observation, Receipt
@@ -47,9 +47,8 @@ class _Observe(Operation):
         if ledger.watermark is None or self.horizon <= ledger.horizon:
             return {}
         receipts = dict(all_receipts(one.snapshot))
-        rows = {(slot.slot, receipt.attempt): slot.rows_in for receipt in receipts.values() for slot in receipt.slots}
         return {
-            (slot, ""): Batch(name, rows.get((slot, name), 0))
+            (slot, ""): batch_in(receipts.values(), slot, name)
             for slot, name in batches_at(receipts, one.snapshot.version).items()
             if slot > ledger.watermark - self.horizon and (slot, "") not in ledger.batches
         }

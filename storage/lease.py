@@ -24,6 +24,9 @@ POLL_S = 0.05
 class Lease:
     """One writer's place in the queue; nothing happens until it must wait."""
 
+    stale_s = STALE_S
+    poll_s = POLL_S
+
     def __init__(self, location: Location, attempt: str, clock: Callable[[], int]) -> None:
         self._location = location
         self._attempt = attempt
@@ -41,12 +44,12 @@ class Lease:
         """Draw a ticket, once, and wait for those before it, for a bounded time."""
         if not self._ticket:
             self._ticket = f"{FOLDER}/{self._clock():020d}-{self._attempt}"
-            self._renew()
-            threading.Thread(target=self._renew_until_released, daemon=True).start()
+            self.renew()
+            self.keep_renewed()
         waited_s = 0.0
         while waited_s < WAIT_MAX_S and self._others_before():
-            time.sleep(POLL_S)
-            waited_s += POLL_S
+            self.wait()
+            waited_s += self.poll_s
 
     def release(self) -> None:
         """Give the ticket back; the next one goes."""
@@ -57,18 +60,24 @@ class Lease:
                 self._location.delete(self._ticket)
                 self._ticket = ""
 
-    def _renew(self) -> None:
+    def wait(self) -> None:
+        time.sleep(self.poll_s)
+
+    def keep_renewed(self) -> None:
+        threading.Thread(target=self._renew_until_released, daemon=True).start()
+
+    def renew(self) -> None:
         self._location.write_bytes(self._location.child(self._ticket), b"")
 
     def _renew_until_released(self) -> None:
         while not self._stopped.wait(RENEW_S):
             with self._renewing:
                 if not self._stopped.is_set():
-                    self._renew()
+                    self.renew()
 
     def _others_before(self) -> bool:
         files = self._location.files_below(FOLDER)
         tickets = {info.base_name: info.mtime_ns for info in files if info.base_name[0].isdigit()}
         mine = self._ticket.rsplit("/", 1)[-1]
         now_ns = max(tickets.values(), default=0)
-        return any(name < mine and now_ns - mtime_ns < STALE_S * 1e9 for name, mtime_ns in tickets.items())
+        return any(name < mine and now_ns - mtime_ns < self.stale_s * 1e9 for name, mtime_ns in tickets.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tidewheel.indexing.core.receipts import Batch, Receipt
+from tidewheel.indexing.core.receipts import Batch, Operation, Receipt
 
 
 def batches_at(receipts: Mapping[int, Receipt], version: int) -> dict[int, str]:
@@ -32,6 +32,22 @@ def batches_since(receipts: Iterable[tuple[int, Receipt]], version: int) -> froz
             if receipt.restoration is not None:
                 counted.update(batches_at(known, at).items())
     return frozenset(counted)
+
+
+def batch_in(receipts: Iterable[Receipt], slot: int, attempt: str) -> Batch:
+    """The batch that an attempt brought for a slot, and the last forget that may have taken something from it since.
+
+    Under the name that it had before the ledger let it go: who remembers that one must see that a forget came after.
+    """
+    rows_in, brought, erasure = 0, -1, 0
+    for receipt in receipts:
+        if receipt.attempt == attempt:
+            rows_in = sum(one.rows_in for one in receipt.slots if one.slot == slot)
+            brought = receipt.head
+        bound = max((one.slot_max for one in receipt.tombstones), default=slot - 1)
+        if receipt.operation is Operation.FORGET and bound >= slot:
+            erasure = max(erasure, receipt.head)
+    return Batch(attempt, rows_in, erasure if erasure > brought else 0)
 
 
 def source_of(batch: Batch | None) -> str:

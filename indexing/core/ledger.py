@@ -60,6 +60,12 @@ class Ledger:
     def has_applied(self, slot: int) -> bool:
         return any(first <= slot <= last for first, last in self.applied)
 
+    def has_given(self, key: BatchKey) -> bool:
+        """Whether a part's batch was brought, and is too old to be compared with another one."""
+        slot, part = key
+        is_old = self.watermark is not None and slot <= self.watermark - self.horizon
+        return is_old and any(first <= slot <= last for first, last in self.applied_parts.get(part, ()))
+
     def to_json(self) -> dict[str, Any]:
         return {
             "version": self.version,

@@ -55,9 +55,11 @@ def _unknown_batches(now: Ledger, then: Ledger) -> set[BatchKey]:
 
     Nobody can tell which one counts again; one without a name does, that no one has seen.
     """
-    if now.horizon <= then.horizon:
+    if now.horizon <= then.horizon or then.watermark is None:
         return set()
-    return {key for key in now.batches.keys() - then.batches.keys() if then.has_applied(key[0])}
+    oldest = then.watermark - now.horizon + 1
+    counted = {(slot, "") for first, last in then.applied for slot in range(max(first, oldest), last + 1)}
+    return counted - then.batches.keys()
 
 
 def tombstones_between(now: Ledger, then: Ledger) -> tuple[Tombstone, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,14 +21,15 @@ from tidewheel.commits.commit import commit_schema, create_table
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import PROGRAM, bare_receipt, receipt_of
+from tidewheel.commits.put import Put, Slots
+from tidewheel.commits.receipt import PROGRAM, bare_receipt
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, counted_by, read_back
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
-from tidewheel.indexing.core.plan_parts import PartsPlan, plan_parts
+from tidewheel.indexing.core.plan_parts import PartsPlan
 from tidewheel.indexing.core.receipts import BatchKey, Cell, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.core.receipts import Operation as Kind
 from tidewheel.indexing.core.slots import TimeAxis
@@ -85,7 +87,7 @@ def redefine(job: ArchiveJob, derived: str, columns: Sequence[Field], horizon: i
 
 def put(job: ArchiveJob, batches: Batches, watermark: int | None, note: str = "") -> Outcome:
     """Bring batches of parts into a derived archive, and expire through the source's watermark, in one commit."""
-    return attempt(job, _Put(batches, watermark, note))
+    return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note))
 
 
 @dataclass(frozen=True)
@@ -124,65 +126,38 @@ class _Redefine(Operation):
         return [column for column in self.columns if column.name not in known]
 
 
-@dataclass
-class _Put(Operation):
-    batches: Batches
-    watermark: int | None
-    note: str
-    slots: tuple[SlotReceipt, ...] = ()
+def _brought(batches: Batches, one: Try, plan: PartsPlan, folder: str, lap: Lap) -> tuple[Work, Slots]:
+    """What the plan needs, written and read back; what each batch brought."""
+    fresh = _fresh(batches, one, plan)
+    slots = tuple(_slot_receipts(plan.keys, batches, fresh))
+    if not fresh.num_rows and not plan.rewritten:
+        return Work(plan, folder, NOTHING_WRITTEN), slots
+    write_rows(one, plan, pa.concat_tables([_kept(one, plan), fresh]), folder)
+    lap("write")
+    written = read_back(one.job.location, folder, one.state.definition)
+    _check(one.state, plan, written, fresh)
+    lap("check")
+    reach("files_written")
+    rows_read = sum(change.file.rows for change in plan.rewritten)
+    return Work(plan, folder, written, rows_read=rows_read), slots
 
-    def plan(self, one: Try) -> PartsPlan:
-        known = one.state.ledger.batches
-        keys = [
-            key for key, lineage in self.batches.lineages.items() if key not in known or known[key].lineage != lineage
-        ]
-        return plan_parts(one.state, keys, self.watermark)
 
-    def is_needed(self, one: Try, plan: Plan) -> bool:
-        moves = plan.watermark != plan.watermark_before
-        return bool(_own(plan).keys or plan.dropped or plan.rewritten or moves)
-
-    def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        own = _own(plan)
-        fresh = self._fresh(one, own)
-        self.slots = tuple(_slot_receipts(own.keys, self.batches, fresh))
-        if not fresh.num_rows and not plan.rewritten:
-            return Work(plan, folder, NOTHING_WRITTEN)
-        kept = _kept(one, own)
-        write_rows(one, plan, pa.concat_tables([kept, fresh]), folder)
-        lap("write")
-        written = read_back(one.job.location, folder, one.state.definition)
-        _check(one.state, own, written, fresh)
-        lap("check")
-        reach("files_written")
-        return Work(plan, folder, written, rows_read=sum(change.file.rows for change in plan.rewritten))
-
-    def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
-        receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
-        fresh = sum(slot.stored for slot in self.slots)
-        return replace(receipt, slots=self.slots, rows_rewritten=work.written.rows - fresh, note=self.note)
-
-    def _fresh(self, one: Try, plan: PartsPlan) -> pa.Table:
-        """The rows of the batches that come, complete with the columns that the archive adds."""
-        schema, axis = file_schema(one.snapshot), one.state.definition.axis
-        rows = self.batches.rows
-        if rows is None or not rows.num_rows or not plan.keys:
-            return schema.empty_table()
-        rows = completed(filtered(rows, _are_of(rows, plan.keys)), schema, axis)
-        if plan.watermark is not None:
-            rows = filtered(rows, pc.greater(rows.column("exp_slot"), plan.watermark))
-        place = schema.get_field_index("row_hash")
-        return rows.set_column(place, schema.field(place), hashes_of(rows))
+def _fresh(batches: Batches, one: Try, plan: PartsPlan) -> pa.Table:
+    """The rows of the batches that come, complete with the columns that the archive adds."""
+    schema, axis = file_schema(one.snapshot), one.state.definition.axis
+    rows = batches.rows
+    if rows is None or not rows.num_rows or not plan.keys:
+        return schema.empty_table()
+    rows = completed(filtered(rows, _are_of(rows, plan.keys)), schema, axis)
+    if plan.watermark is not None:
+        rows = filtered(rows, pc.greater(rows.column("exp_slot"), plan.watermark))
+    place = schema.get_field_index("row_hash")
+    return rows.set_column(place, schema.field(place), hashes_of(rows))
 
 
 def filtered(rows: pa.Table, hit: pa.Array) -> pa.Table:
     """Nothing is copied if all of them are wanted."""
     return rows if pc.all(hit, min_count=0).as_py() else rows.filter(hit)
-
-
-def _own(plan: Plan) -> PartsPlan:
-    assert isinstance(plan, PartsPlan)
-    return plan
 
 
 def _are_of(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Array:
