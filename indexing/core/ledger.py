@@ -57,9 +57,6 @@ class Ledger:
             for expiration, cell in record.cells.items()
         }
 
-    def has_applied(self, slot: int) -> bool:
-        return any(first <= slot <= last for first, last in self.applied)
-
     def has_given(self, key: BatchKey) -> bool:
         """Whether a part's batch was brought, and is too old to be compared with another one."""
         slot, part = key

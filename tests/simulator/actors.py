@@ -8,30 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
 from greenlet import getcurrent, greenlet
 
 from tests.simulator.faults import Fault
 from tests.simulator.hand import MemoryHand
-from tests.simulator.memory import MemoryLocation, MemoryTable
-from tests.simulator.quarantine import IN_MEMORY
-from tests.simulator.world import Note, World
+from tests.simulator.location import MemoryLocation
+from tests.simulator.memory import MemoryTable
+from tests.simulator.side_tables import IN_MEMORY
+from tests.simulator.world import PARTS, Claim, Note, World
 from tests.support.model_table import random_generation
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.expire import expire
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
+from tidewheel.commits.observe import observe
 from tidewheel.commits.operation import Try
+from tidewheel.commits.put import Put
 from tidewheel.commits.undo import undo
 from tidewheel.commits.update import Update
 from tidewheel.commits.vacuum import vacuum
+from tidewheel.indexing.core.fates import QUARANTINED, UNSTORED
 from tidewheel.indexing.core.guards import Confirmations
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan
-from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.receipts import BatchKey, Operation, Receipt
 from tidewheel.indexing.errors import TidewheelError
+from tidewheel.storage.holds import HeldVersion, take_hold
 from tidewheel.storage.snapshot import Snapshot
 
 SHRINK_MAX = 0.5
@@ -43,13 +49,15 @@ class Died(BaseException):
 
 @dataclass(frozen=True)
 class Order:
-    """What somebody wants done. `number`: the slot to expire through, the key to forget, the layout's seed, or how
-    many versions to go back."""
+    """What somebody wants done. `number`: the slot to expire through, the key to forget, the layout's seed, how many
+    versions to go back or slots to observe, or how long to hold."""
 
     kind: str
     slots: tuple[int, ...] = ()
     number: int = 0
     confirmed: bool = True
+    parts: tuple[str, ...] = ()
+    version: int | None = None  # to hold
 
 
 class Actor:
@@ -62,8 +70,10 @@ class Actor:
         self.error: TidewheelError | None = None
         self.is_dead = False
         self.conflicts = 0
-        self.read: Mapping[int, tuple[Record, ...]] = {}
-        self.aside: list[Record] = []
+        self.read: Mapping[BatchKey, tuple[Record, ...]] = {}
+        self.aside: dict[int, list[int]] = {QUARANTINED: [], UNSTORED: []}  # slots of records, by place
+        self.held: HeldVersion | None = None
+        self.claim: Claim | None = None
         self.written: set[str] = set()
         self.stored_us = 0
         self.started_us = world.now_us
@@ -74,7 +84,7 @@ class Actor:
             clock=self._clock,
             given_hand=MemoryHand(self),
             given_table=MemoryTable(self),
-            given_side_tables=(IN_MEMORY,),
+            given_side_tables=IN_MEMORY,
         )
         self._run = greenlet(self._carry_out)
 
@@ -113,8 +123,8 @@ class Actor:
             self.started_version = snapshot.version
         return snapshot
 
-    def begins_to_write(self, read: Mapping[int, tuple[Record, ...]]) -> None:
-        self.read, self.aside = read, []
+    def begins_to_write(self, read: Mapping[BatchKey, tuple[Record, ...]]) -> None:
+        self.read, self.aside = read, {place: [] for place in self.aside}
 
     def looks_at_all_files(self) -> None:
         """A vacuum decides by this listing, and by the version that it saw before."""
@@ -126,8 +136,11 @@ class Actor:
 
     def tell_the_oracle(self, receipt: Receipt) -> None:
         oracle, key = self.world.oracle, self.order.number
-        if receipt.operation is Operation.UPDATE:
-            oracle.update({s: [r for r in rows if not self.is_too_long(r)] for s, rows in self.read.items()})
+        self.world.counting.update({one.key: receipt.attempt for one in receipt.slots})
+        if receipt.operation is Operation.UPDATE and self.order.kind == "put":
+            self._tell_parts(receipt)
+        elif receipt.operation is Operation.UPDATE:
+            oracle.update({s: [r for r in rows if not self.is_too_long(r)] for (s, _), rows in self.read.items()})
         elif receipt.operation is Operation.EXPIRE:
             oracle.expire(self.order.number)
         elif receipt.operation is Operation.FORGET:
@@ -135,9 +148,18 @@ class Actor:
         elif receipt.operation is Operation.UNDO:
             truth = self.world.truths[self.target]
             oracle.batches, oracle.watermark = dict(truth.batches), truth.watermark
+            self.world.counting = dict(truth.counting)
+
+    def _tell_parts(self, receipt: Receipt) -> None:
+        """A slot's batch is what its parts have brought last."""
+        parts, oracle = self.world.parts, self.world.oracle
+        parts.update({one.key: self.read[one.key] for one in receipt.slots})
+        for slot in {one.slot for one in receipt.slots}:
+            oracle.batches[slot] = tuple(record for part in PARTS for record in parts.get((slot, part), ()))
+        oracle.expire(self.order.number)
 
     def note(self) -> Note:
-        rows_read = {slot: len(records) for slot, records in self.read.items()}
+        rows_read = {key: len(records) for key, records in self.read.items()}
         started = self.world.version - 1 if self.started_version is None else self.started_version
         return Note(started, rows_read, self.stored_us)
 
@@ -170,6 +192,28 @@ def _update(actor: Actor) -> Outcome:
     return attempt(actor.job, kind(actor.order.slots, _confirmed(actor.order), SHRINK_MAX, bring))
 
 
+def _put(actor: Actor) -> Outcome:
+    """What a refresh does: batches of parts, made of what the source has now, and its watermark."""
+    order, world = actor.order, actor.world
+    batches = {(slot, part): world.batch(slot, part) for slot in order.slots for part in order.parts}
+    lineages = {(slot, part): world.lineage(slot) for slot, part in batches}
+    bring = partial(MemoryHand(actor).put, batches, lineages)
+    return attempt(actor.job, Put(lineages, order.number, bring))
+
+
+def _observe(actor: Actor) -> Outcome:
+    return observe(actor.job, actor.order.number)
+
+
+def _hold(actor: Actor) -> None:
+    snapshot = actor.job.snapshot(actor.order.version)
+    actor.held = take_hold(snapshot, actor.order.number, actor.world.now_us)
+    if actor.held is not None:
+        hold = actor.held.hold
+        actor.claim = Claim(hold.version, hold.until_us, len(actor.world.vacuumed_us))
+        actor.world.held.append(actor.claim)
+
+
 def _expire(actor: Actor) -> Outcome:
     return expire(actor.job, actor.order.number, confirmed=_confirmed(actor.order))
 
@@ -197,6 +241,9 @@ def _confirmed(order: Order) -> Confirmations:
 
 DEEDS: dict[str, Callable[[Actor], Outcome | None]] = {
     "update": _update,
+    "put": _put,
+    "observe": _observe,
+    "hold": _hold,
     "expire": _expire,
     "forget": _forget,
     "run both": _migrate,

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from tests.simulator.faults import Fault
 from tests.simulator.memory import STATISTICS
-from tests.simulator.world import ModelFile
+from tests.simulator.world import ModelFile, part_of
 from tests.support.model_table import cells_of, fact_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.operation import Hits, Lap, Try
+from tidewheel.commits.put import Slots
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import Written
-from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, RULES, SHORT_LIVED
+from tidewheel.commits.written import NOTHING_WRITTEN, Written
+from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, QUARANTINED, RULES, SHORT_LIVED, UNSTORED
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selection
+from tidewheel.indexing.core.plan_parts import PartsPlan
+from tidewheel.indexing.core.receipts import BatchKey, SlotReceipt
 from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.errors import Damaged
 from tidewheel.storage.entry import NewFile
@@ -29,9 +32,11 @@ if TYPE_CHECKING:
     from tests.simulator.actors import Actor
 
 ROWS_PER_FILE = 4
-TOO_LONG = RULES.index("too_long")
-STORED = 0
+RULE = RULES.index("too_long")
+STORED, TOO_LONG = 0, -1  # beside the fates that are counted
 Placed = dict[SubIndex, list[Record]]
+Parts = Mapping[BatchKey, tuple[Record, ...]]
+Lineages = Mapping[BatchKey, tuple[str, ...]]
 
 
 class MemoryHand:
@@ -49,17 +54,38 @@ class MemoryHand:
         if plan.rewritten:
             one.job.table.check_files([change.file for change in plan.rewritten])
         read = {slot: self.world.batch(slot) for slot in plan.slots}
-        self.actor.begins_to_write(read)
+        self.actor.begins_to_write({(slot, ""): records for slot, records in read.items()})
         placed = self._kept(one, plan)
         fates: Counter[tuple[int, int]] = Counter()
         for slot, records in read.items():
             judged = [(record, self._fate(plan, record)) for record in records]
             self._place(one, plan, placed, plan.generation.number, (r for r, fate in judged if fate == STORED))
-            self.actor.aside += [record for record, fate in judged if fate < STORED]
-            fates.update((slot, fate) for _, fate in judged if fate != STORED)
+            found = Counter(fate for _, fate in judged if fate != STORED)
+            fates.update({(slot, fate): count for fate, count in found.items()})
+            self.actor.aside[QUARANTINED] += [slot] * found[TOO_LONG]
+            if plan.keeps_unstored(slot):
+                self.actor.aside[UNSTORED] += [slot] * (found[SHORT_LIVED] + found[DEAD_ON_ARRIVAL])
         written = self._written(plan, folder, placed, fates)
         check_conserved(one.state, plan, written)
         return Work(plan, folder, written)
+
+    def put(
+        self, batches: Parts, lineages: Lineages, one: Try, plan: PartsPlan, folder: str, lap: Lap
+    ) -> tuple[Work, Slots]:
+        """What `local/standing/derived.py` does: parts of slots in, and what stays of the files rewritten."""
+        read = {key: batches[key] for key in plan.keys}
+        self.actor.begins_to_write(read)
+        placed = self._kept(one, plan)
+        kept = {at: cells_of(records) for at, records in placed.items() if records}
+        check_conserved(one.state, plan, replace(NOTHING_WRITTEN, cells=kept), dict(plan.replaced))
+        slots = []
+        for (slot, part), records in read.items():
+            fresh = [record for record in records if not _is_dead(plan, record)]
+            self._place(one, plan, placed, plan.generation.number, fresh)
+            cells = {expiration: cell for (_, expiration), cell in cells_of(fresh).items()}
+            gone, made_of = len(records) - len(fresh), lineages[slot, part]
+            slots.append(SlotReceipt(slot, len(records), len(fresh), 0, gone, 0, 0, cells, made_of, part))
+        return Work(plan, folder, self._written(plan, folder, placed, {})), tuple(slots)
 
     def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
         keys = {key for (key,) in selection.keys}
@@ -89,6 +115,8 @@ class MemoryHand:
             return self.fault is Fault.KEEPS_EXPIRED_ROWS
         if isinstance(plan, ForgetPlan):
             return (record.key,) not in plan.selection.keys
+        if isinstance(plan, PartsPlan):
+            return (record.slot, part_of(record)) not in plan.keys
         return record.slot not in plan.slots
 
     def _fate(self, plan: Plan, record: Record) -> int:
@@ -96,7 +124,7 @@ class MemoryHand:
         if covered and self.fault is not Fault.IGNORES_TOMBSTONES:
             return FORGOTTEN
         if self.actor.is_too_long(record):
-            return -1
+            return TOO_LONG
         if record.expiration_slot <= record.slot:
             return SHORT_LIVED
         return DEAD_ON_ARRIVAL if _is_dead(plan, record) else STORED
@@ -125,8 +153,8 @@ class MemoryHand:
         return Written(
             files=tuple(NewFile(file.fact, STATISTICS, file.written_us // 1000) for file in files),
             cells=cells,
-            fates={at: n - (uncounted and at[1] == DEAD_ON_ARRIVAL) for at, n in fates.items() if at[1] > STORED},
-            rules={(slot, TOO_LONG): rows for (slot, fate), rows in fates.items() if fate < STORED},
+            fates={at: n - (uncounted and at[1] == DEAD_ON_ARRIVAL) for at, n in fates.items() if at[1] != TOO_LONG},
+            rules={(slot, RULE): rows for (slot, fate), rows in fates.items() if fate == TOO_LONG},
             aside={},
         )
 

@@ -1,13 +1,12 @@
-"""The ports of the protocol in memory: what `commits/` sees of a world, through the eyes of one actor.
+"""The ports of the protocol in memory: what `commits/` sees of a world's table, through the eyes of one actor.
 
-A `Location` whose files are the world's, a `Snapshot` that makes the next log entry, and the `Table` that opens it.
-Before whatever others can see, or what sees others, the actor pauses: it may go on later, or never.
+A `Snapshot` that makes the next log entry, the `Table` that opens it, and the queue of writers before it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import SimpleNamespace
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from deltalake import Field, Schema
 from deltalake.exceptions import CommitFailedError
 
-from tests.simulator.faults import Fault
-from tests.simulator.world import Fold, World
+from tests.simulator.faults import Fault, planted
+from tests.simulator.world import Fold
 from tidewheel.commits.commit import partition_fields, stored_fields
 from tidewheel.commits.table import Queue
 from tidewheel.indexing.core.definition import Definition
@@ -27,114 +26,18 @@ from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.rules.vacuum import StoredFile
 from tidewheel.storage.entry import Entry, NewFile
-from tidewheel.storage.floor import FLOORS, UNDOS
-from tidewheel.storage.location import ListedFile, Location
-from tidewheel.storage.log_files import FOLDER as LOG
+from tidewheel.storage.lease import FOLDER as QUEUE
+from tidewheel.storage.lease import WAIT_MAX_S, Lease
 from tidewheel.storage.receipt_files import MadeOf, Numbered
 from tidewheel.storage.snapshot import DEFINITION_KEY, Snapshot, definition_field
 
 if TYPE_CHECKING:
     from tests.simulator.actors import Actor
 
-URI = "memory://archive"
 STATISTICS = "{}"
+POLLS_MAX = 6
+STALE_US = 40
 FENCELESS = (Fault.VACUUM_WITHOUT_FENCE, Fault.COMMITS_VACUUMED_FILES)
-
-
-class MemoryLocation(Location):
-    """Data files, the log and the marks beside them."""
-
-    def __init__(self, world: World, actor: Actor) -> None:
-        super().__init__(URI)
-        self.__dict__.update(world=world, actor=actor)
-
-    world: World
-    actor: Actor
-
-    def files_below(self, relative: str) -> list[ListedFile]:
-        if relative.startswith("_tidewheel") and relative not in (FLOORS, UNDOS):
-            return self._marks(relative)
-        self.actor.pause("list")
-        if relative == LOG:
-            return list(self._log())
-        if relative in (FLOORS, UNDOS):
-            return [] if self.world.fault is Fault.VACUUM_IGNORES_UNDO else self._marks(relative)
-        if not relative:
-            self.actor.looks_at_all_files()
-        elif self.world.fault is Fault.COMMITS_VACUUMED_FILES:
-            return [ListedFile(f"{URI}/{path}", 1, 0) for path in self.actor.written]
-        files = self.world.files.items()
-        return [
-            ListedFile(f"{URI}/{path}", file.fact.bytes, file.written_us * 1000)
-            for path, file in files
-            if not relative or path.startswith(f"{relative}/")
-        ]
-
-    def read_bytes(self, path: str) -> bytes:
-        entry = self.world.entries.get(int(path[-25:-5]))
-        if entry is None:
-            raise FileNotFoundError(path)
-        return entry.removals
-
-    def write_bytes(self, path: str, content: bytes) -> None:
-        self.actor.pause("write")
-        self.world.marks[self.relative(path)] = self.world.now_us
-
-    def delete(self, relative: str) -> None:
-        self.actor.pause("delete")
-        self.world.marks.pop(relative, None)
-
-    def delete_all(self, relatives: Iterable[str]) -> None:
-        self.actor.pause("delete")
-        for path in relatives:
-            if path.startswith(LOG):
-                self._delete_from_log(path)
-            elif not self._spared(path):
-                self.world.files.pop(path, None)
-                self.actor.has_deleted = True
-
-    def delete_folder(self, relative: str) -> None:
-        self.actor.pause("discard")
-        for path in [path for path in self.world.files if path.startswith(f"{relative}/")]:
-            del self.world.files[path]
-
-    def side_location(self, relative: str) -> Location:
-        return SideLocation(f"{URI}/_tidewheel/{relative}")
-
-    def _marks(self, folder: str) -> list[ListedFile]:
-        marks = self.world.marks.items()
-        return [ListedFile(f"{URI}/{path}", 0, at * 1000) for path, at in marks if path.startswith(f"{folder}/")]
-
-    def _log(self) -> Iterator[ListedFile]:
-        for version, entry in self.world.entries.items():
-            yield ListedFile(_entry_path(version), 1, entry.changed_us * 1000)
-        for version, at_us in self.world.checkpoints.items():
-            yield ListedFile(f"{URI}/{LOG}/{version:020d}.checkpoint.parquet", 1, at_us * 1000)
-
-    def _delete_from_log(self, path: str) -> None:
-        world, version = self.world, int(path.removeprefix(f"{LOG}/")[:20])
-        if path.endswith(".json"):
-            world.entries.pop(version, None)
-            if world.fault is Fault.LOG_CLEANED_TOO_FAR:
-                world.entries.pop(world.version - 1, None)
-        else:
-            world.checkpoints.pop(version, None)
-
-    def _spared(self, path: str) -> bool:
-        was_committed = path in self.world.removed_us
-        return (self.world.fault is Fault.VACUUM_SPARES_EXPIRED_FILES and was_committed) or (
-            self.world.fault is Fault.VACUUM_SPARES_DEAD_ATTEMPTS and not was_committed
-        )
-
-
-class SideLocation(Location):
-    """A side table's folder: nothing in it that a vacuum could do away with."""
-
-    def files_below(self, relative: str) -> list[ListedFile]:
-        return [ListedFile(f"{self.uri}/{LOG}/{0:020d}.checkpoint.parquet", 1, 0)] if relative == LOG else []
-
-    def delete_all(self, relatives: Iterable[str]) -> None:
-        assert not list(relatives)
 
 
 class MemoryReceipts:
@@ -207,7 +110,7 @@ class MemorySnapshot(Snapshot):
 
     def create_entry(self, entry: Entry) -> None:
         self.actor.pause("commit")
-        world, receipt = self.actor.world, _planted(entry.receipt, world_fault := self.actor.world.fault)
+        world, receipt = self.actor.world, planted(entry.receipt, world_fault := self.actor.world.fault)
         if receipt.operation is Operation.FENCE and world_fault in FENCELESS:
             return
         if world.version != self.version:
@@ -226,14 +129,43 @@ class MemorySnapshot(Snapshot):
             raise (CommitFailedError if version % 2 else OSError)("the answer is lost")
 
 
-class Unqueued:
-    """`Queue` where nobody waits: the history says who goes next."""
+class MemoryLease(Lease):
+    """The queue of writers as it is, but that nobody sleeps: the history decides who looks again."""
 
-    def queue_if_others_wait(self) -> None: ...
+    poll_s = WAIT_MAX_S / POLLS_MAX
+    stale_s = STALE_US / 1e6
 
-    def take(self) -> None: ...
+    def __init__(self, actor: Actor, attempt: str, clock: Callable[[], int]) -> None:
+        super().__init__(actor.job.location, attempt, clock)
+        self.actor, self.attempt = actor, attempt
+        self.polls = 0
 
-    def release(self) -> None: ...
+    def queue_if_others_wait(self) -> None:
+        if self.actor.world.fault is not Fault.NEWCOMER_OVERTAKES:
+            super().queue_if_others_wait()
+        self._goes_on()
+
+    def take(self) -> None:
+        self.polls = 0
+        super().take()
+        self._goes_on()
+
+    def wait(self) -> None:
+        self.polls += 1
+        self.renew()
+
+    def keep_renewed(self) -> None:
+        """Whoever waits renews, each time it looks."""
+
+    def _goes_on(self) -> None:
+        """Whom it passes by, that was renewed lately, without having waited as long as one waits."""
+        marks = self.actor.world.marks
+        tickets = {path: mark.at_us for path, mark in marks.items() if path.startswith(f"{QUEUE}/")}
+        mine = next((path for path in tickets if path.endswith(self.attempt)), None)
+        newest_us = max(tickets.values(), default=0)
+        before = [path for path, at_us in tickets.items() if newest_us - at_us < STALE_US and (not mine or path < mine)]
+        if before and self.polls < POLLS_MAX:
+            self.actor.world.overtakings.append(f"{self.attempt} went before {before}")
 
 
 class MemoryTable:
@@ -253,7 +185,7 @@ class MemoryTable:
         return self.world.next_name()
 
     def queue(self, attempt: str, clock: Callable[[], int]) -> Queue:
-        return Unqueued()
+        return MemoryLease(self.actor, attempt, clock)
 
     def check_files(self, files: Sequence[FileFact]) -> None:
         gone = [fact.path for fact in files if fact.path not in self.world.files]
@@ -273,23 +205,6 @@ class MemoryTable:
         self.world.checkpoints.setdefault(snapshot.version, self.world.now_us)
 
     def check_checkpoint(self, checkpoint: StoredFile) -> None: ...
-
-
-def _planted(receipt: Receipt, fault: Fault | None) -> Receipt:
-    """The receipt as it gets into the log, where what keeps the log is at fault."""
-    if fault is Fault.WATERMARK_GOES_BACK and receipt.slots:
-        return replace(receipt, watermark=receipt.slots[-1].slot)
-    if fault is Fault.RELOCATION_NOT_RECORDED:
-        return replace(receipt, relocated=False)
-    if fault is Fault.LEDGER_FORGETS_A_CELL and receipt.slots and receipt.slots[0].cells:
-        cells = dict(list(receipt.slots[0].cells.items())[1:])
-        return replace(receipt, slots=(replace(receipt.slots[0], cells=cells), *receipt.slots[1:]))
-    return receipt
-
-
-@lru_cache(maxsize=1024)
-def _entry_path(version: int) -> str:
-    return f"{URI}/{LOG}/{version:020d}.json"
 
 
 def _definition_in(schema: Schema) -> Definition:

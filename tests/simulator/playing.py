@@ -9,11 +9,15 @@ from contextlib import contextmanager
 
 from tests.simulator.actors import Actor, Order
 from tests.simulator.faults import Fault
-from tests.simulator.invariants import AFTER_COMMIT, AFTER_VACUUM, Check, Violation, pinned_reader
+from tests.simulator.invariants import AFTER_COMMIT, AFTER_VACUUM, Check, Violation
+from tests.simulator.of_store import only_the_archive, pinned_reader
 from tests.simulator.steps import CLOCK_JUMP_US, READERS, WRITERS, Step, Until, random_definition, random_steps, shrunk
 from tests.simulator.world import World
+from tidewheel.storage.lease import WAIT_MAX_S
 
 STEPS_PER_HISTORY = 150
+WHILE_VACUUMING = {name: AFTER_VACUUM[name] for name in ("named files", "held readers")}
+TICKETS_KEPT_US = int(WAIT_MAX_S * 1_000_000)
 
 
 class Play:
@@ -26,6 +30,7 @@ class Play:
         self.writers: list[Actor | None] = [None] * WRITERS
         self.stalled: set[int] = set()
         self.readers = [0] * READERS
+        self.holders: list[Actor | None] = [None] * READERS
         self.vacuum: Actor | None = None
         self.undo: Actor | None = None
         self.checked = 1
@@ -121,7 +126,7 @@ class Play:
         self._step(self.vacuum)
         is_done = not self.vacuum.is_busy and self.vacuum.error is None
         if at == "delete" or is_done:
-            self._check(AFTER_VACUUM if is_done else {"named files": AFTER_VACUUM["named files"]})
+            self._check(AFTER_VACUUM if is_done else WHILE_VACUUMING)
         self.tally["vacuums"] += is_done
 
     def _vacuum_dies(self, step: Step) -> None:
@@ -140,6 +145,22 @@ class Play:
         version = self.readers[step.who]
         self._check({"pinned readers": lambda world: pinned_reader(world, version)})
 
+    def _hold(self, step: Step) -> None:
+        """A step of holding what the reader has opened."""
+        holder = self.holders[step.who]
+        if holder is None or not holder.is_busy:
+            order = Order("hold", number=step.number, version=self.readers[step.who])
+            self.holders[step.who] = holder = Actor(self.world, order)
+        self._step(holder)
+        self.tally["holds"] += holder.claim is not None and not holder.is_busy
+
+    def _release(self, step: Step) -> None:
+        holder = self.holders[step.who]
+        if holder is not None and holder.held is not None and holder.claim in self.world.held:
+            assert holder.claim is not None
+            self.world.held.remove(holder.claim)
+            holder.held.release()
+
     def _clock(self, step: Step) -> None:
         self.world.pass_time(step.number)
         self.tally["clock jumps"] += abs(step.number) == CLOCK_JUMP_US
@@ -148,7 +169,8 @@ class Play:
         """Everybody dies and runs again; then time passes, vacuum passes, and nothing but the archive is left."""
         world = self.world
         self.stalled.clear()
-        self._die(self.undo)
+        for actor in (self.undo, *self.holders):
+            self._die(actor)
         for who, writer in enumerate(self.writers):
             if writer is not None and writer.is_busy:
                 writer.die()
@@ -156,12 +178,12 @@ class Play:
                 while self._busy(who):
                     self._go(Step("go", who))
                     self._check_commits()
-        world.pass_time(world.latest_us - world.now_us + CLOCK_JUMP_US)
+        world.pass_time(world.latest_us - world.now_us + CLOCK_JUMP_US + TICKETS_KEPT_US)
         self._die(self.vacuum)
         self._vacuum_goes_on()
         while not self.vacuum_ended:
             self._vacuum_goes_on()
-        self._check({"orphans": _only_the_archive_is_left})
+        self._check({"orphans": only_the_archive})
 
     def _start(self, who: int, order: Order) -> None:
         self.tally["attempts"] += 1
@@ -228,8 +250,3 @@ def failure(seed: int, steps: Sequence[Step], fault: Fault | None = None, only: 
 
 def _kind(error: Exception | None) -> str:
     return error.invariant if isinstance(error, Violation) else type(error).__name__
-
-
-def _only_the_archive_is_left(world: World) -> Iterator[str]:
-    current = {fact.path for fact in world.state.files}
-    yield from sorted(world.files.keys() - current)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from tests.simulator.actors import Order
+from tests.simulator.world import PARTS, horizon_of
 from tests.support.model_table import definition_of, random_generation
 from tidewheel.indexing.core.definition import Definition, Retention
 
 WRITERS = 2
 READERS = 3
 GRACE_US = 100
-RETENTION = Retention(grace_us=GRACE_US, vacuum_period_us=1, log_us=3 * GRACE_US, quarantine_us=8 * GRACE_US)
+RETENTION = Retention(
+    grace_us=GRACE_US, vacuum_period_us=1, log_us=3 * GRACE_US, quarantine_us=8 * GRACE_US, hold_us=4 * GRACE_US
+)
 CLOCK_JUMP_US = 20 * GRACE_US
 WRITER_STEPS = (1, 1, 2, 8)  # of one writer at most, in one step of a history
 VACUUM_STEPS = 6  # of one vacuum at most, in one step of a history
@@ -52,33 +55,41 @@ WEIGHTS = {
     "vacuum dies": 1,
     "open": 3,
     "read": 3,
+    "hold": 4,
+    "release": 1,
     "clock": 5,
 }
+DERIVED_SHARE = 0.15  # of histories: those of an archive that is derived from another
+NOT_DERIVED = ("undo", "undo dies")  # what nobody does to such a one
 
 
 def random_definition(seed: int) -> Definition:
     chance = random.Random(seed)
     span = chance.choice([1, 2, 4, 5])
     definition = definition_of(random_generation(chance, 0, span), span)
-    return Definition(**{**definition.__dict__, "retention": RETENTION})
+    derived = str(chance.randint(1, span + 3)) if chance.random() < DERIVED_SHARE else ""
+    return replace(definition, retention=RETENTION, derived=derived)
 
 
 def random_steps(seed: int, length: int) -> list[Step]:
     """A history. One in four has a clock that jumps in both directions."""
     chance = random.Random(seed)
-    span, head, jumpy = random_definition(seed).span, chance.randrange(-5, 5), chance.random() < 0.25
-    kinds = chance.choices(list(WEIGHTS), list(WEIGHTS.values()), k=length)
-    steps = []
-    for what in kinds:
+    definition = random_definition(seed)
+    span, head, jumpy = definition.span, chance.randrange(-5, 5), chance.random() < 0.25
+    weights = {what: often for what, often in WEIGHTS.items() if not (definition.derived and what in NOT_DERIVED)}
+    steps: list[Step] = []
+    for what in chance.choices(list(weights), list(weights.values()), k=length):
         if what == "order":
-            order = _random_order(chance, head, span)
-            head = max([head, *order.slots, order.number if order.kind == "expire" else head])
+            order = _random_put(chance, head, definition) if definition.derived else _random_order(chance, head, span)
+            head = max([head, *order.slots, order.number if order.kind in ("expire", "put") else head])
             steps.append(Step(what, chance.randrange(WRITERS), order=order))
         elif what == "deliver":
             steps.append(Step(what, number=head - chance.randrange(-1, span + 2)))
         elif what == "clock":
             far = jumpy and chance.random() < 0.3
             steps.append(Step(what, number=chance.choice((-1, 1)) * CLOCK_JUMP_US if far else chance.randrange(1, 60)))
+        elif what == "hold":
+            steps += _hold(chance)
         elif what == "stall":
             steps += _stall(chance)
         elif what == "undo":
@@ -88,7 +99,7 @@ def random_steps(seed: int, length: int) -> list[Step]:
         elif what == "go":
             steps.append(Step(what, chance.randrange(WRITERS), chance.choice(WRITER_STEPS)))
         else:
-            actors = READERS if what in ("open", "read") else WRITERS
+            actors = READERS if what in ("open", "read", "release") else WRITERS
             steps.append(Step(what, chance.randrange(actors), chance.randrange(2)))
     return steps
 
@@ -98,6 +109,15 @@ def _stall(chance: random.Random) -> list[Step]:
     who = chance.randrange(WRITERS)
     held = Step("stall", who, chance.randrange(2 * GRACE_US))
     return [held] if chance.random() < 0.25 else [held, *A_VACUUM, Step("stall", who)]
+
+
+def _hold(chance: random.Random) -> list[Step]:
+    """A reader holds what it opened, at once or step by step; mostly a vacuum comes by after grace."""
+    who, far = chance.randrange(READERS), chance.randrange(1, 6 * GRACE_US)
+    held = [Step("open", who)] * (chance.random() < 0.7) + [Step("hold", who, far)] * chance.choice((1, 3, 9))
+    if chance.random() < 0.4:
+        return held
+    return [*held, Step("clock", number=chance.randrange(GRACE_US, 3 * GRACE_US)), *A_VACUUM, Step("read", who)]
 
 
 def _undo(chance: random.Random) -> list[Step]:
@@ -112,9 +132,11 @@ def _undo(chance: random.Random) -> list[Step]:
 def _random_order(chance: random.Random, head: int, span: int) -> Order:
     confirmed = chance.random() < 0.8
     kind = chance.choices(
-        ["next", "same", "back", "range", "jump", "expire", "forget", "run both", "rebuild"],
-        [12, 4, 5, 3, 1, 2, 2, 1, 1],
+        ["next", "same", "back", "range", "jump", "expire", "forget", "run both", "rebuild", "observe"],
+        [12, 4, 5, 3, 1, 2, 2, 1, 1, 1],
     )[0]
+    if kind == "observe":
+        return Order(kind, number=chance.choice((0, 1, span + 1, 3 * span)))
     if kind in ("forget", "run both", "rebuild"):
         return Order(kind, number=chance.randrange(5), confirmed=confirmed)
     if kind == "expire":
@@ -127,6 +149,16 @@ def _random_order(chance: random.Random, head: int, span: int) -> Order:
         "jump": head + chance.randrange(1, 2 * span + 2),
     }[kind]
     return Order("update", tuple(range(first, first + (3 if kind == "range" else 1))), confirmed=confirmed)
+
+
+def _random_put(chance: random.Random, head: int, definition: Definition) -> Order:
+    """Some parts of the source's newest slot, of one that is still compared, or its expiry alone."""
+    parts = chance.choice((PARTS, PARTS[:1], PARTS[1:]))
+    if chance.random() < 0.1:
+        return Order("put", number=head + chance.randrange(3))
+    watermark = head + (chance.random() < 0.6)
+    slot = watermark if chance.random() < 0.5 else watermark - chance.randrange(horizon_of(definition))
+    return Order("put", (slot,), watermark, parts=parts)
 
 
 def shrunk(steps: list[Step], fails: Callable[[list[Step]], bool]) -> list[Step]:
