@@ -33,7 +33,7 @@ class Technique(ABC):
 
     def __init__(self, operation: Operation, counts: Iterable[int], *, checked: bool = False) -> None:
         self.operation, self.counts, self.checked = operation, tuple(sorted(set(counts))), checked
-        self._refuse_unfit()
+        self.refuse_unfit(operation, self.counts)
         self.size = self.counts[-1]
         self.calls = 0
 
@@ -52,6 +52,11 @@ class Technique(ABC):
     def query_many(self, counts: Iterable[int]) -> dict[int, Any]:
         """Several answers at one moment, the longest first: some techniques are cheaper in that order."""
         return {count: self.query(count) for count in sorted(counts, reverse=True)}
+
+    @property
+    def reach(self) -> int:
+        """Of how many of the newest partials the state may hold something; of older ones it holds nothing."""
+        return self.size
 
     def state(self) -> dict[str, Any]:
         """What carries on from slide to slide, as plain values."""
@@ -91,19 +96,22 @@ class Technique(ABC):
     def _empty(self, count: int) -> list[Any]:
         return [self.operation.identity] * count
 
-    def _refuse_unfit(self) -> None:
-        if not self.counts or self.counts[0] < 1:
-            raise InvalidInput(f"technique {self.name} without a count of partials", "give counts of at least one")
-        if self.one_count_only and len(self.counts) > 1:
-            raise self._one_count_only(self.counts)
-        name, found = self.operation.name, self.operation.algebra_class
-        if found in self.classes:
+    @classmethod
+    def refuse_unfit(cls, operation: Operation, counts: Iterable[int]) -> None:
+        """Refuse an operation that the technique would get wrong, and counts that it does not answer."""
+        asked = sorted(set(counts))
+        if not asked or asked[0] < 1:
+            raise InvalidInput(f"technique {cls.name} without a count of partials", "give counts of at least one")
+        if cls.one_count_only and len(asked) > 1:
+            raise cls._one_count_only(asked)
+        name, found = operation.name, operation.algebra_class
+        if found in cls.classes:
             return
-        if AlgebraClass.SEL in self.classes:
-            raise InvalidInput(f"technique {self.name} needs a selection-type operation; '{name}' is not")
+        if AlgebraClass.SEL in cls.classes:
+            raise InvalidInput(f"technique {cls.name} needs a selection-type operation; '{name}' is not")
         instead = SLICK_NON_INV if found is AlgebraClass.SEL else "FlatFIT"
         raise InvalidInput(
-            f"technique {self.name} needs an operation with an inverse; '{name}' has none (use {instead})"
+            f"technique {cls.name} needs an operation with an inverse; '{name}' has none (use {instead})"
         )
 
     def _refuse_count(self, count: int) -> None:
@@ -114,9 +122,10 @@ class Technique(ABC):
         if self.one_count_only and count != self.size:
             raise self._one_count_only((count, self.size))
 
-    def _one_count_only(self, counts: Iterable[int]) -> InvalidInput:
+    @classmethod
+    def _one_count_only(cls, counts: Iterable[int]) -> InvalidInput:
         needed = ", ".join(map(str, counts))
         return InvalidInput(
-            f"technique {self.name} answers one range only; this plan needs {needed} partials",
+            f"technique {cls.name} answers one range only; this plan needs {needed} partials",
             "use FlatFIT, FlatFAT or SlickDeque",
         )

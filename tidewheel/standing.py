@@ -104,11 +104,15 @@ class StandingQueries:
 
         return standing(self._archive.job, self.check(), self._archive.axis)
 
-    def explain(self, name: str) -> Explained:
-        """A query's tree, what is kept for it, what is covered, and why it would be redone."""
+    def explain(self, name: str, *, technique: str = "", shared: bool = False) -> Explained:
+        """A query's tree, what is kept for it, what is covered, why it would be redone, what techniques would cost.
+
+        `technique` asks of one, and refuses one that would get the query wrong; `shared` of one state for all windows
+        of the query's tree.
+        """
         from tidewheel.local.standing.looking import explained
 
-        return explained(self._archive.job, self.check(), name)
+        return explained(self._archive.job, self.check(), name, technique, shared=shared)
 
     def plan(self, asked: Asked | None = None, *, rate_per_s: float | None = None) -> list[PoolPlan]:
         """Which queries would share partials, what that costs, and what other planners make of it."""

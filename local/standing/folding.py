@@ -11,6 +11,7 @@ from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import Due, KernelFolder, fits
 from tidewheel.local.standing.technique_folds import KERNELS, SQL, TechniqueFolder, named_technique
+from tidewheel.local.standing.technique_states import KeptStates
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import Tree
 
@@ -32,8 +33,9 @@ def fold(
     rows: pa.Table,
     queries: Sequence[Query],
     due: Due,
+    states: KeptStates | None = None,
 ) -> Iterator[tuple[Query, pa.Table]]:
-    """The answers of a tree's queries that have some due, each in its way."""
+    """The answers of a tree's queries that have some due, each in its way; techniques go on from kept states."""
     asked = [query for query in queries if due[query.name]]
     ways = {query.name: way_of(query) for query in asked}
     kernels = KernelFolder(tree, axis, connection, rows)
@@ -42,7 +44,10 @@ def fold(
     for query in asked:
         folder, technique = Folder(query, tree, axis, connection, PARTIALS), named_technique(query)
         if technique is not None:
-            called = TechniqueFolder(query, tree, rows, kernels.columns, technique).called(due[query.name])
+            slid = TechniqueFolder(query, tree, rows, kernels.columns, technique)
+            called, streams = slid.called(due[query.name], states.of(query, tree.name) if states else None)
+            if states:
+                states.put(query, tree.name, slid.plan, streams)
             yield query, folder.answered(called)
         elif ways[query.name] == SQL:
             yield query, folder.fold(due[query.name])

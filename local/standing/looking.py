@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
@@ -12,15 +12,18 @@ from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.derivation import derived_job, is_there
 from tidewheel.local.standing.folding import way_of
-from tidewheel.local.standing.partials import aggregate_of, inputs_of
+from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
 from tidewheel.local.standing.refresh import Refresh
+from tidewheel.local.standing.technique_folds import named_technique
 from tidewheel.queries.operation import Error
+from tidewheel.queries.shared_plan import SharedPlan, build_shared_plan
 from tidewheel.queries.standing.bounds import guard_reports
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.meaning import call_text
-from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, slot_of_report
-from tidewheel.queries.standing.tree import Tree, assigned
+from tidewheel.queries.standing.tree import Tree, assigned, window_of
+from tidewheel.queries.technique_costs import Offer, offers
 from tidewheel.storage.ledger_store import ledger_of
 
 
@@ -57,6 +60,8 @@ class Explained:
     reasons: dict[str, int]  # why slots are not covered, and how many for each reason
     stale: tuple[StalePartials, ...]
     due: tuple[DueAnswers, ...]
+    plan: SharedPlan
+    techniques: tuple[Offer, ...]
 
     @property
     def errors(self) -> dict[str, Error]:
@@ -78,6 +83,8 @@ class Explained:
             "not_covered_because": [{"why": why, "slots": slots} for why, slots in self.reasons.items()],
             "stale": [{"slot": one.slot, "why": one.why} for one in self.stale],
             "due": [{"slot": one.slot, "why": one.why, "revision": one.revision} for one in self.due],
+            "fragments_per_window": list(self.plan.counts),
+            "techniques": [one.to_json() for one in self.techniques],
         }
 
 
@@ -112,8 +119,13 @@ def _lag_us(query: Query, axis: TimeAxis, slot_last: int | None, through: int | 
     return max(0, slot_of_report(axis, newest_us) - through) * axis.interval_us
 
 
-def explained(job: ArchiveJob, queries: list[Query], name: str) -> Explained:
-    """One query explained, among the others it shares with."""
+def explained(
+    job: ArchiveJob, queries: list[Query], name: str, technique: str = "", *, shared: bool = False
+) -> Explained:
+    """One query explained, among the others it shares with; of one technique, if it is right for it, or of all.
+
+    `shared` tells what techniques cost with one state for all windows of its tree.
+    """
     query = next((query for query in queries if query.name == name), None)
     if query is None:
         known = ", ".join(query.name for query in queries) or "none"
@@ -122,6 +134,7 @@ def explained(job: ArchiveJob, queries: list[Query], name: str) -> Explained:
     told = refresh.compare()
     assignment = assigned(queries, job.snapshot().definition.max_lifetime_us, refresh.kept_trees())
     tree = assignment.tree(name)
+    plan = tree.slices if shared else build_shared_plan([window_of(query)])
     partials = derived_job(job, "partials")
     batches = ledger_of(partials.snapshot()).batches if is_there(partials) else {}
     mine = [batch for (_, part), batch in batches.items() if part == tree.name]
@@ -136,4 +149,18 @@ def explained(job: ArchiveJob, queries: list[Query], name: str) -> Explained:
         reasons=dict(sorted(Counter(one.why for one in coverages if one.why).items())),
         stale=tuple(one for one in told.stale if one.tree == tree.name),
         due=tuple(one for one in told.due if one.part == query.part),
+        plan=plan,
+        techniques=_offers(query, plan, technique),
     )
+
+
+def _offers(query: Query, plan: SharedPlan, only: str) -> tuple[Offer, ...]:
+    """What techniques would cost; `only` one that would get the query wrong is refused."""
+    inputs = {given.key: given for call in query.calls for given in call_inputs(call)}
+    operations = [given.operation for given in inputs.values()]
+    named = named_technique(replace(query, technique=only)) if only else None
+    if named is not None:
+        for operation in operations:
+            named.refuse_unfit(operation, plan.counts)
+    told = offers(operations, plan, lifetimes=query.terms.counts is Counts.LIVE)
+    return tuple(one for one in told if named is None or one.technique == named.name)

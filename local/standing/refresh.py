@@ -29,6 +29,7 @@ from tidewheel.local.standing.partial_rows import PartialRows
 from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, reader_of
 from tidewheel.local.standing.stored_rows import stored_answers
+from tidewheel.local.standing.technique_states import KeptStates
 from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import (
@@ -176,9 +177,9 @@ class Refresh:
     def _give_answers(self, reader: SlotReader, assignment: Assignment) -> tuple[list[DueAnswers], Outcome | None]:
         partials = self.partials.snapshot()
         state = self._answer_state(reader, ledger_of(self.answers.snapshot()))
-        due = self._due(
-            state, reflections(reader.snapshot.definition.axis, ledger_of(partials), assignment), assignment
-        )
+        reflected = reflections(reader.snapshot.definition.axis, ledger_of(partials), assignment)
+        states = KeptStates(self.answers.location, reflected, partials.watermark)
+        due = self._due(state, reflected, assignment)
         self.watch.lap("compare")
         given: list[DueAnswers] = []
         tables: list[pa.Table] = []
@@ -188,8 +189,9 @@ class Refresh:
             mine = {query.part: due.pop(query.name) for query in queries}
             given += [one for some in mine.values() for one in some]
             if any(one.reports for some in mine.values() for one in some):
-                tables += self._answers_of(assignment.tree(queries[0].name), queries, mine, partials, reader)
+                tables += self._answers_of(assignment.tree(queries[0].name), queries, mine, partials, reader, states)
                 self.watch.lap("fold")
+        states.keep({query.part for query in self.queries if query.technique})
         self.left = self._left(state, [one for some in due.values() for one in some])
         if not given and state.answers.watermark == state.source.watermark:
             return [], None
@@ -251,11 +253,12 @@ class Refresh:
         due: dict[str, list[DueAnswers]],
         partials: Snapshot,
         reader: SlotReader,
+        states: KeptStates,
     ) -> list[pa.Table]:
         """The answers of a tree's queries, from one reading of its partials."""
         rows, axis = self.rows.of(partials, tree), reader.snapshot.definition.axis
         reports = {query.name: [report for one in due[query.part] for report in one.reports] for query in queries}
-        folded = fold(tree, axis, self.connection, rows, queries, reports)
+        folded = fold(tree, axis, self.connection, rows, queries, reports, states)
         slot_last = max((last for _, last in reader.state.ledger.applied), default=0)
         return [
             stored_answers(table, query, due[query.part], reader.snapshot.version, slot_last) for query, table in folded

@@ -132,10 +132,15 @@ class Reflection:
         read = (slot for slot in self._slots[0] if self.lineages[slot].coverage.cover is not Cover.NONE)
         return next(read, None)
 
+    def content(self, first: int | None, end: int) -> int:
+        """A digest of fragments [first, end)."""
+        numbers, sums = self._fragments
+        total = sums[bisect_left(numbers, end)] - (0 if first is None else sums[bisect_left(numbers, first)])
+        return total & DIGEST_MASK
+
     def digest(self, first: int | None, end: int, slot_first: int | None, slot_last: int) -> int:
         """Of fragments [first, end), of slots [slot_first, slot_last], and of later ones that are not whole."""
-        numbers, sums = self._fragments
-        content = sums[bisect_left(numbers, end)] - (0 if first is None else sums[bisect_left(numbers, first)])
+        content = self.content(first, end)
         slots, marks, _, lacking = self._slots
         low = 0 if slot_first is None else bisect_left(slots, slot_first)
         high = bisect_left(slots, slot_last + 1)

@@ -26,6 +26,10 @@ class BInt(Technique):
         self.levels = [self._empty(1 << (self.height - level)) for level in range(self.height + 1)]
         self.inserted = 0
 
+    @property
+    def reach(self) -> int:
+        return 2 << self.height  # the longest interval may have ended almost its own length ago
+
     def insert(self, partial: Any) -> None:
         self._put(0, self.inserted, partial)
         self.inserted += 1

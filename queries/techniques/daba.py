@@ -33,6 +33,10 @@ class DABA(Technique):
         self.folds: list[Any] = [None] * (self.size + 1)
         self.f = self.l = self.r = self.a = self.b = self.e = 0
 
+    @property
+    def reach(self) -> int:
+        return self.size + 1  # a slot of the rings is overwritten last
+
     def insert(self, partial: Any) -> None:
         if self.e - self.f == self.size:
             self.f += 1

@@ -26,6 +26,10 @@ class FlatFAT(Technique):
         self.leaves = 1 << (self.size - 1).bit_length()
         self.tree, self.cursor = self._empty(2 * self.leaves), 0  # node 0 is not used
 
+    @property
+    def reach(self) -> int:
+        return self.leaves
+
     def insert(self, partial: Any) -> None:
         node = self.leaves + self.cursor
         self.tree[node] = partial

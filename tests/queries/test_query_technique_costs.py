@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.queries.test_query_technique_traces import OPERATIONS
-from tidewheel.queries.choice import technique_named
+from tidewheel.queries.choice import TECHNIQUES, technique_named
+from tidewheel.queries.operations.whole_sums import whole_sum
+from tidewheel.queries.shared_plan import build_shared_plan
 from tidewheel.queries.technique import Technique
+from tidewheel.queries.technique_costs import cost
 from tidewheel.queries.techniques.flat_fit import FlatFIT
+from tidewheel.queries.techniques.naive import Naive
 from tidewheel.queries.techniques.slick_deque_non_inv import SlickDequeNonInv
+from tidewheel.queries.windows import Window
 
 VECTORS = json.loads((Path(__file__).parent.parent / "query_vectors/technique_costs.json").read_text(encoding="utf-8"))[
     "vectors"
@@ -103,3 +109,36 @@ def test_flat_fit_scans_without_a_stack() -> None:
     scanning, stacking = (FlatFIT(OPERATIONS["max"], [64], scan=scan) for scan in (True, False))
     assert calls_per_slide(scanning, [64], 650) == calls_per_slide(stacking, [64], 650)
     assert (scanning.stack_max, stacking.stack_max) == (3, 64)
+
+
+def in_order(technique: type[Technique], n: int) -> int:
+    """After so many slides all comes again."""
+    if technique.name == "FlatFIT":
+        return n + 1
+    if technique.name == "DABA":
+        return n if n % 2 == 0 else max(1, n - 1)
+    return 1 << (n - 1).bit_length() if technique.name in ("FlatFAT", "B-Int") else n
+
+
+@pytest.mark.parametrize(
+    "technique", [one for one in TECHNIQUES if one is not SlickDequeNonInv], ids=lambda one: one.name
+)
+def test_what_is_told_beforehand_is_what_is_counted(technique: type[Technique]) -> None:
+    for n, commutes in product(range(1, 34), (True, False)):
+        operation = replace(whole_sum(), commutative=commutes)
+        told = cost(technique, operation, build_shared_plan([Window(n, 1)]))
+        costs = calls_per_slide(technique(operation, [n]), [n], 4 * n + 8 * in_order(technique, n))
+        assert sum(costs[4 * n :]) / len(costs[4 * n :]) == pytest.approx(told.mean), (n, commutes)
+        assert max(costs[2 * n :]) == told.worst, (n, commutes)
+
+
+@pytest.mark.parametrize("technique", [one for one in TECHNIQUES if not one.one_count_only], ids=lambda one: one.name)
+def test_shared_plans_are_counted(technique: type[Technique]) -> None:
+    operation = OPERATIONS["max"] if technique is SlickDequeNonInv else whole_sum()
+    plan = build_shared_plan([Window(7, 5), Window(6, 2)])
+    told = cost(technique, operation, plan)
+    known = {"Panes": 24 / 7, "SlickDeque (Inv)": 6}
+    assert told.mean == pytest.approx(known.get(technique.name, told.mean))
+    assert 0 < told.mean <= told.worst
+    very_long = cost(technique, operation, build_shared_plan([Window(10**7, 10**4 - 1), Window(7, 5)]))
+    assert (very_long.mean is None) is (technique is not Naive)

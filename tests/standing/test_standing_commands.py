@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,85 @@ def test_what_is_missing_from_an_answer_is_told_with_it(place: Path) -> None:
     assert "not all" not in CliRunner().invoke(main, ["ask", "m", "ranked"]).output
     nothing = CliRunner().invoke(main, ["ask", "m", "ranked", "--where", "total < 0"])
     assert "tidewheel query explain m ranked tells why" in " ".join(nothing.output.split())
+
+
+# What techniques would cost.
+
+SHARED = """
+[[query]]
+name = "long"
+of = "m"
+select = "sum(v) as total, gcd(v) as divisor"
+window = "5m"
+slide = "1m"
+
+[[query]]
+name = "short"
+of = "m"
+select = "max(v) as most"
+window = "3m"
+slide = "1m"
+"""
+
+
+def explained(*arguments: str) -> str:
+    done = CliRunner().invoke(main, ["query", "explain", "m", *arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def refusal(*arguments: str) -> str:
+    done = CliRunner().invoke(main, list(arguments))
+    assert done.exit_code == 2
+    return " ".join(done.output.split())
+
+
+def test_explain_tells_what_each_technique_would_cost(place: Path) -> None:
+    place.write_text(SHARED)
+    lines = {line.split("  ")[0]: line.split() for line in explained("short").splitlines() if "advised" in line}
+    assert lines.keys() == {"Panes"}
+    rows = json.loads(explained("short", "--json"))["techniques"]
+    figures = {row["technique"]: (row["operations_per_fragment"], row["operations_at_worst"], row["state_values"])
+               for row in rows if not row["refused"]}  # fmt: skip
+    assert figures == {
+        "Panes": (2, 2, 3), "FlatFAT": (3, 3, 8), "B-Int": (1.75, 3, 8), "TwoStacks": (2, 3, 6), "DABA": (2, 2, 6),
+        "FlatFIT": (1.5, 2, 6), "SlickDeque (Non-Inv)": (2 - 2 / 3, 2, 6),
+    }  # fmt: skip
+    text = " ".join(explained("short").split())
+    assert "technique SlickDeque (Inv) needs an operation with an inverse; 'max' has none" in text
+    both = json.loads(explained("long", "--shared", "--json"))
+    assert both["fragments_per_window"] == [3, 5]
+    assert [row["technique"] for row in both["techniques"] if row["refused"]] == [
+        "Panes (Inv)", "TwoStacks", "DABA", "SlickDeque (Inv)", "SlickDeque (Non-Inv)",
+    ]  # fmt: skip
+    (one,) = json.loads(explained("long", "--technique", "FlatFIT", "--json"))["techniques"]
+    assert one["technique"] == "FlatFIT"
+
+
+def test_what_a_technique_would_get_wrong_is_refused(place: Path) -> None:
+    place.write_text(SHARED)
+    for technique, name, said in (
+        ("SlickDeque (Inv)", "short",
+         "technique SlickDeque (Inv) needs an operation with an inverse; 'max' has none (use SlickDeque (Non-Inv))"),
+        ("Panes (Inv)", "long",
+         "technique Panes (Inv) needs an operation with an inverse; 'gcd' has none (use FlatFIT)"),
+        ("SlickDeque (Non-Inv)", "long", "technique SlickDeque (Non-Inv) needs a selection-type operation; "),
+        ("Slick", "long", "unknown technique 'Slick'"),
+    ):  # fmt: skip
+        assert said in refusal("query", "explain", "m", name, "--technique", technique)
+        place.write_text(SHARED.replace(f'name = "{name}"', f'name = "{name}"\ntechnique = "{technique}"'))
+        assert said in refusal("query", "check", "m")
+        assert said in refusal("refresh", "m")
+        place.write_text(SHARED)
+    for technique in ("Panes (Inv)", "TwoStacks", "DABA"):
+        asked = SHARED.replace(", gcd(v) as divisor", "")
+        place.write_text(asked)
+        said = f"technique {technique} answers one range only; this plan needs 3, 5 partials"
+        assert said in refusal("query", "explain", "m", "long", "--technique", technique, "--shared")
+        assert technique in explained("long", "--technique", technique)
+
+
+def test_what_leaves_in_no_order_has_no_technique(place: Path) -> None:
+    assert "windows with individual lifetimes are not first-in first-out" in " ".join(explained("alive").split())
+    said = "windows with individual lifetimes are not first-in first-out; use an invertible operation"
+    assert said in refusal("query", "explain", "m", "alive", "--technique", "FlatFAT")

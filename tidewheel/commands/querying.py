@@ -82,15 +82,21 @@ def show(output: Output, archive: str, name: str) -> None:
 @command
 @ARCHIVE
 @click.argument("name")
-def explain(output: Output, archive: str, name: str) -> None:
-    """Explain a query: its tree and fragments, what is kept for it, what is covered, why it would be redone.
+@click.option("--technique", default="", metavar="T", help="What this one would cost; refused if it would be wrong.")
+@click.option("--shared", is_flag=True, help="Cost of one state for all windows of the query's tree.")
+def explain(output: Output, archive: str, name: str, technique: str, shared: bool) -> None:
+    """Explain a query: its tree and fragments, what is covered, why it would be redone, what each technique would cost.
+
+    Costs are the operations of a technique for each fragment, of which a slide has one or two, and each group.
 
     \b
     Examples:
       tidewheel query explain netflow top_talkers
+      tidewheel query explain netflow top_talkers --technique FlatFIT
+      tidewheel query explain netflow top_talkers --shared --json
     """
     with opened(output, archive, "comparing") as opened_archive:
-        told = opened_archive.queries.explain(name)
+        told = opened_archive.queries.explain(name, technique=technique, shared=shared)
 
     from tidewheel.views.queries import explained_view
 

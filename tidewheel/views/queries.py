@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -121,7 +121,30 @@ def explained_view(told: Explained) -> RenderableType:
     ]
     reasons = Counter([*(one.why for one in told.stale), *(one.why for one in told.due)])
     lines += [f"a refresh would redo {number}: {why}" for why, number in sorted(reasons.items())]
-    return "\n".join(lines if reasons else [*lines, "nothing is stale"])
+    return Group("\n".join(lines if reasons else [*lines, "nothing is stale"]), "", *_techniques(told))
+
+
+def _techniques(told: Explained) -> Iterator[RenderableType]:
+    """What techniques would cost, then the reasons for which others are refused."""
+    fitting = [(one, one.cost) for one in told.techniques if one.cost]
+    if fitting:
+        counts, edges = " or ".join(map(count, told.plan.counts)), count(len(told.plan.edges))
+        every = duration_text(told.plan.period)
+        yield f"{counts} fragments in a window, {edges} more every {every}; for each group, a technique takes"
+        table = plain_table("technique", "operations per fragment", "at worst", "values kept", "", left=(0, 4))
+        for one, cost in fitting:
+            advice = f"advised for {', '.join(one.advised)}" if one.advised else ""
+            table.add_row(one.technique, _mean(cost.mean), _whole(cost.worst), count(cost.values), advice)
+        yield table
+    yield "\n".join(dict.fromkeys(one.refused for one in told.techniques if one.refused))
+
+
+def _mean(mean: float | None) -> str:
+    return "not counted" if mean is None else f"{mean:,.2f}"
+
+
+def _whole(worst: int | None) -> str:
+    return "" if worst is None else count(worst)
 
 
 def tests_view(tested: Mapping[str, int]) -> str:
