@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
 from tidewheel.commits.archive import ArchiveJob
@@ -30,6 +29,8 @@ ATTEMPT, CAME = "__tw_attempt", "__tw_came"
 
 def _rows(job: ArchiveJob, written: Written, attempt: str) -> pa.RecordBatchReader:
     """An attempt's records as they were written, with their expiry; there may be many."""
+    import pyarrow.dataset as ds  # a third of a second, which commands that only pass here need not spend
+
     paths = [job.location.child(path) for path in written.aside[UNSTORED]]
     data = ds.dataset(paths, format="parquet", filesystem=job.location.filesystem)
     names = [name for name in data.schema.names if name != "row_hash"]

@@ -11,7 +11,8 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from typing import Any, NoReturn
 
@@ -37,7 +38,9 @@ class Program(click.Group):
         given = list(sys.argv[1:] if args is None else args)
         output = Output(as_json="--json" in given, debug="--debug" in given)
         quiet_bridge(output.debug)
-        sys.exit(self._run(given, output, {**extra, "standalone_mode": False, "obj": output}))
+        with pandas_hidden():
+            code = self._run(given, output, {**extra, "standalone_mode": False, "obj": output})
+        sys.exit(code)
 
     def _run(self, given: list[str], output: Output, extra: dict[str, Any]) -> int:
         try:
@@ -91,6 +94,25 @@ def _spark_lost(error: Exception) -> TidewheelError | None:
     from tidewheel.jobs.process.java import spark_lost
 
     return spark_lost(error, _STATE)
+
+
+class _PandasHidden:
+    """Until Spark is there, whose sources may be people's own programs, nobody has a use for pandas."""
+
+    @staticmethod
+    def find_spec(name: str, *_: Any) -> None:
+        if name == "pandas" and "pyspark" not in sys.modules:
+            raise ModuleNotFoundError("pandas is not loaded before Spark", name=name)
+
+
+@contextmanager
+def pandas_hidden() -> Iterator[None]:
+    """Where pandas is installed, pyarrow loads it (half a second) only to see that no value is one of its own."""
+    sys.meta_path.insert(0, _PandasHidden)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_PandasHidden)
 
 
 def quiet_bridge(debug: bool) -> None:
