@@ -42,13 +42,16 @@ class AnswerPlot:
     outputs: Sequence[str]
     rows: Sequence[Mapping[str, Any]]
 
+    def name_of(self, row: Mapping[str, Any]) -> str:
+        """The group of a row."""
+        return ", ".join(f"{group} = {row[group]}" for group in self.groups)
+
     def series(self, output: str) -> dict[str, Series]:
         """By the group's name: of those with the largest values the first few."""
         found: dict[str, dict[int, float]] = {}
         for row in self.rows:
-            name = ", ".join(f"{group} = {row[group]}" for group in self.groups)
             if is_number(row[output]):
-                found.setdefault(name, {})[micros(row["window_end"])] = float(row[output])
+                found.setdefault(self.name_of(row), {})[micros(row["window_end"])] = float(row[output])
         largest = sorted(found, key=lambda name: (-max(map(abs, found[name].values())), name))
         return {name: found[name] for name in largest}
 

@@ -19,6 +19,8 @@ from datasketches import kll_doubles_sketch
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
 from tests.standing.test_standing_refresh import COLUMNS as EVENTS
 from tests.standing.test_standing_refresh import event
+from tests.support.asked_archive import asked_archive
+from tests.support.lacking import environment_without, tidewheel_in
 from tests.support.local_archive import LocalArchive
 from tests.support.query_operations import APPROXIMATE, Case
 from tidewheel.indexing.errors import InvalidInput
@@ -306,6 +308,16 @@ def test_a_query_without_the_library_is_refused_at_its_place() -> None:
     assert (fault.line, "tidewheel[sketches]" in fault.remedy) == (4, True)
 
 
+SKETCHED = """
+[query]
+name = "keys"
+of = "m"
+select = "approx_count_distinct(k) as n"
+window = "3m"
+slide = "1m"
+"""
+
+
 def test_an_audit_derives_the_same_again(tmp_path: Path) -> None:
     archive = LocalArchive(tmp_path).create()
     archive.update({slot: [event(slot, value) for value in range(3000)] for slot in (100, 101, 102)})
@@ -320,3 +332,20 @@ def test_an_audit_derives_the_same_again(tmp_path: Path) -> None:
     assert row["many"] == pytest.approx(3000, rel=0.03)
     assert row["slow"] == pytest.approx(2699, abs=6)
     assert row["many_error"] == "±1.6 % of the count at 95 %"
+
+
+def test_in_an_environment_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What needs it is refused with the command that installs it, all else works."""
+    asked_archive(tmp_path, SKETCHED)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    packages = environment_without(tmp_path / "packages", "datasketches")
+    for command in (["query", "check", "m"], ["refresh", "m"]):
+        done = tidewheel_in(packages, *command, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "approx_count_distinct needs a library that is not installed: datasketches" in done.stderr
+        assert "pip install 'tidewheel[sketches]'" in done.stderr
+    assert not (tmp_path / "table.partials").exists(), "nothing was changed"
+    exact = SKETCHED.replace("approx_count_distinct(k)", "approx_quantile(v, 0.5)")
+    (tmp_path / "archives" / "queries" / "m.toml").write_text(exact)
+    done = tidewheel_in(packages, "refresh", "m", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

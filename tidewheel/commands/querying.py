@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +13,6 @@ from tidewheel.indexing.errors import TidewheelError
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tidewheel.archive import Archive
     from tidewheel.queries.standing.query import QueryText
 
@@ -207,8 +206,11 @@ def _edited(archive: Archive, before: list[QueryText]) -> bool:
     help="The last so many reports.",
 )  # fmt: skip
 @click.option("--where", help="Which groups: a condition over the answer's columns.")
-@click.option("--plot", is_flag=True, help="Draw the numbers over time instead of a table.")
-def ask(output: Output, archive: str, name: str, plot: bool, **how: Any) -> None:
+@click.option(
+    "--plot", is_flag=False, flag_value="", metavar="[FILE.png]",
+    help="Draw the numbers over time: in the terminal instead of a table, or as a picture.",
+)  # fmt: skip
+def ask(output: Output, archive: str, name: str, plot: str | None, **how: Any) -> None:
     """Give the answers of a standing query as they are kept.
 
     \b
@@ -216,18 +218,23 @@ def ask(output: Output, archive: str, name: str, plot: bool, **how: Any) -> None
       tidewheel ask netflow flows_by_protocol
       tidewheel ask netflow flows_by_protocol --last 3 --where "protocol = 'tcp'"
       tidewheel ask netflow flows_by_protocol --last 48 --plot
+      tidewheel ask netflow flows_by_protocol --last 48 --plot flows.png
     """
-    with opened(output, archive, "reading the answers") as opened_archive:
-        answers = opened_archive.queries.ask(name, **how)
-        query = opened_archive.queries.query(name) if plot else None
-
+    from tidewheel.answer_figure import check_path, draw
     from tidewheel.answer_plot import answer_plot
     from tidewheel.views.queries import answers_document, answers_view, lacking
 
-    def view() -> RenderableType:
-        return answer_plot(query, answers) if query else answers_view(answers)
-
-    output.show(answers_document(name, answers), view)
+    picture = Path(plot) if plot else None
+    if picture is not None:
+        check_path(picture)
+    with opened(output, archive, "reading the answers") as opened_archive:
+        answers = opened_archive.queries.ask(name, **how)
+        drawn = None if plot is None else answer_plot(opened_archive.queries.query(name), answers)
+    if picture is not None and drawn is not None:
+        draw(drawn, f"{name} of {archive}", picture)
+        output.show({"query": name, "file": str(picture)}, lambda: f"{picture} was written")
+    else:
+        output.show(answers_document(name, answers), lambda: drawn or answers_view(answers))
     if said := lacking(name, archive, answers):
         output.warn(said)
 
