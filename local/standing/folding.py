@@ -12,6 +12,7 @@ from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import Due, KernelFolder, fits
 from tidewheel.local.standing.technique_folds import KERNELS, SQL, TechniqueFolder, named_technique
 from tidewheel.local.standing.technique_states import KeptStates
+from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import Tree
 
@@ -30,7 +31,7 @@ def fold(
     tree: Tree,
     axis: TimeAxis,
     connection: duckdb.DuckDBPyConnection,
-    rows: pa.Table,
+    rows: TreeRows,
     queries: Sequence[Query],
     due: Due,
     states: KeptStates | None = None,
@@ -40,14 +41,16 @@ def fold(
     ways = {query.name: way_of(query) for query in asked}
     kernels = KernelFolder(tree, axis, connection, rows)
     yield from kernels.fold([query for query in asked if ways[query.name] == KERNELS], due)
-    connection.register(PARTIALS, rows)
-    for query in asked:
+    others = [query for query in asked if ways[query.name] != KERNELS]
+    if others:
+        connection.register(PARTIALS, rows.table)
+    for query in others:
         folder, technique = Folder(query, tree, axis, connection, PARTIALS), named_technique(query)
         if technique is not None:
-            slid = TechniqueFolder(query, tree, rows, kernels.columns, technique)
+            slid = TechniqueFolder(query, tree, rows.table, kernels.columns, technique)
             called, streams = slid.called(due[query.name], states.of(query, tree.name) if states else None)
             if states:
                 states.put(query, tree.name, slid.plan, streams)
             yield query, folder.answered(called)
-        elif ways[query.name] == SQL:
+        else:
             yield query, folder.fold(due[query.name])

@@ -1,8 +1,9 @@
 """Answers of many queries of one tree at once, by the kernels: what `folds` does with a join for each query.
 
-1. Queries of the same groups and predicate share their partial rows, sorted by group and fragment, and their windows:
-   each call is folded once for all windows that any of them is due for.
-2. Each query takes its own windows. Where its outputs are calls as they are, that is the answer; else its SQL is put
+1. Queries of the same groups and predicate share their partial rows and their windows. Rows between which no window
+   begins or ends are joined (`tree_rows`), where that is possible.
+2. What is left is sorted by group and fragment, and each call folded once for all windows that any of them is due for.
+3. Each query takes its own windows. Where its outputs are calls as they are, that is the answer; else its SQL is put
    over them, as `folds` does.
 
 Where only the living count, each report has rows of its own: those that expire after it.
@@ -10,7 +11,7 @@ Where only the living count, each report has rows of its own: those that expire 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,7 +26,9 @@ from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partial_sql import FLOATS
 from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
+from tidewheel.local.standing.tree_rows import TreeRows, Ways
 from tidewheel.queries.kernels.answers import FOLDED_AS_ARRAYS, Folds
+from tidewheel.queries.kernels.joining import joined_by
 from tidewheel.queries.kernels.partials import Partials, Spans, sorted_partials
 from tidewheel.queries.standing.query import Call, Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport, slot_of_report
@@ -43,19 +46,20 @@ def fits(query: Query) -> bool:
 
 @dataclass(frozen=True)
 class KernelFolder:
-    """Folds the partial rows of one tree; `rows` has them under the names that folds give them."""
+    """Folds the partial rows of one tree."""
 
     tree: Tree
     axis: TimeAxis
     connection: duckdb.DuckDBPyConnection
-    rows: pa.Table
+    rows: TreeRows
 
     def fold(self, queries: Sequence[Query], due: Due) -> Iterator[tuple[Query, pa.Table]]:
         """The answers of each query that has some due, in the form of `folds.Folder.fold`."""
         alike: dict[tuple[Any, ...], list[Query]] = {}
         for query in queries:
             if due[query.name]:
-                alike.setdefault((query.where, tuple(one.sql for one in query.groups)), []).append(query)
+                groups, joins = tuple(one.sql for one in query.groups), self.ways([query]) is not None
+                alike.setdefault((query.where, groups, joins), []).append(query)
         for some in alike.values():
             shared = _Shared(self, some, due)
             for query in some:
@@ -72,6 +76,17 @@ class KernelFolder:
             found[given.key] = [f"a{at + place}" for place in range(count)]
             at += count
         return found
+
+    def ways(self, queries: Iterable[Query]) -> Ways | None:
+        """How the accumulators of some queries are joined; None if not all can be."""
+        calls = {call for query in queries for call in (*query.calls, RECORDS)}
+        found = {
+            self.columns[given.key][0]: joined_by(operation)
+            for call in calls
+            for operation, given in zip(aggregate_of(call).operations, call_inputs(call), strict=True)
+        }
+        ways = {name: way for name, way in found.items() if way is not None}
+        return ways if len(ways) == len(found) else None
 
 
 @dataclass(frozen=True)
@@ -106,18 +121,29 @@ class _Shared:
     @cached_property
     def parts(self) -> list[_Part]:
         """The rows with the predicate; where only the living count, for each report those that live."""
-        tree, rows = self.folder.tree, self.folder.rows
-        bit = 1 << tree.predicates.index(self.queries[0].where)
-        if len(tree.predicates) > 1:
-            rows = rows.filter(pc.not_equal(pc.bit_wise_and(rows.column("signature"), bit), 0))
-        if tree.counts is not Counts.LIVE:
-            return [_part(rows, self.groups, self.windows)]
+        if self.folder.tree.counts is not Counts.LIVE:
+            return [_part(self._rows(self.windows, None), self.groups, self.windows)]
         parts = []
         for living in sorted({one[2] for one in self.windows}):
             windows = {window: place for window, place in self.windows.items() if window[2] == living}
-            alive = pc.greater(rows.column("expiration"), slot_of_report(self.folder.axis, living))
-            parts.append(_part(rows.filter(alive), self.groups, windows))
+            alive_after = slot_of_report(self.folder.axis, living)
+            parts.append(_part(self._rows(windows, alive_after), self.groups, windows))
         return parts
+
+    def _rows(self, windows: Iterable[tuple[int, int, int]], alive_after: int | None) -> pa.Table:
+        """Rows that serve these windows: joined, or as they are."""
+        tree, rows = self.folder.tree, self.folder.rows
+        bit = 1 << tree.predicates.index(self.queries[0].where) if len(tree.predicates) > 1 else None
+        ways = self.folder.ways(self.queries)
+        if ways is not None:
+            edges = np.unique(np.array([edge for window in windows for edge in window[:2]], np.int64))
+            joined = rows.joined(list(self.groups.values()), ways, edges, bit, alive_after)
+            if joined is not None:
+                return joined
+        table = rows.table
+        if bit is not None:
+            table = table.filter(pc.not_equal(pc.bit_wise_and(table.column("signature"), bit), 0))
+        return table if alive_after is None else table.filter(pc.field("expiration") > alive_after)
 
     @cached_property
     def places(self) -> Any:

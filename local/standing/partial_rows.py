@@ -11,10 +11,11 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import partial_columns
 from tidewheel.local.standing.derived import PART
+from tidewheel.local.standing.tree_rows import EXPIRES, Groups, Piece, TreeRows
 from tidewheel.queries.standing.tree import Tree
 from tidewheel.storage.snapshot import Snapshot
 
-_KEPT = ("fragment", "signature", "expiration", "exp_slot")
+_KEPT = ("fragment", "signature", "expiration", EXPIRES)
 # Beyond it, rows are read again by each refresh.
 BYTES_MAX = 256 << 20
 
@@ -25,34 +26,34 @@ class PartialRows:
 
     job: ArchiveJob
     known: dict[str, dict[str, pa.Table]] = field(default_factory=dict)
+    pieces: dict[tuple[str, str], Piece] = field(default_factory=dict)  # by file and part
+    groups: dict[str, dict[tuple[str, ...], Groups]] = field(default_factory=dict)  # by part
 
-    def of(self, snapshot: Snapshot, tree: Tree) -> pa.Table:
+    def of(self, snapshot: Snapshot, tree: Tree) -> TreeRows:
         """A tree's rows that are alive, under the names that folds give them."""
         self._follow(snapshot)
-        named = {name: name for name in _KEPT[:-1]} | {
-            name: stored for name, (stored, _) in partial_columns(tree).items()
-        }
         schema = file_schema(snapshot)
-        empty = schema.empty_table()
-        mine = [parts[tree.name] for parts in self.known.values() if tree.name in parts]
-        wanted = [*dict.fromkeys((*named.values(), _KEPT[-1]))]
-        rows = pa.concat_tables(
-            [empty.select(wanted), *(one.select(wanted) for one in mine)], promote_options="default"
-        )
-        if snapshot.watermark is not None:
-            rows = rows.filter(pc.greater(rows.column("exp_slot"), snapshot.watermark))
-        found = pa.table({name: rows.column(stored) for name, stored in named.items()})
-        return found
+        stored = {name: name for name in _KEPT} | {name: kept for name, (kept, _) in partial_columns(tree).items()}
+        fields = [schema.field(kept).with_name(name) for name, kept in stored.items()]
+        pieces = [self._piece(path, tree, stored) for path, parts in self.known.items() if tree.name in parts]
+        return TreeRows(pa.schema(fields), pieces, snapshot.watermark, self.groups.setdefault(tree.name, {}))
 
     def let_go(self) -> None:
         """Between refreshes, of what is too much to keep."""
         if sum(one.nbytes for parts in self.known.values() for one in parts.values()) > BYTES_MAX:
-            self.known = {}
+            self.known, self.pieces, self.groups = {}, {}, {}
+
+    def _piece(self, path: str, tree: Tree, stored: dict[str, str]) -> Piece:
+        if (path, tree.name) not in self.pieces:
+            rows = self.known[path][tree.name].select(list(stored.values()))
+            self.pieces[path, tree.name] = Piece.of(rows.rename_columns(list(stored)))
+        return self.pieces[path, tree.name]
 
     def _follow(self, snapshot: Snapshot) -> None:
         """Read the files that are new, let go of those that are gone."""
         paths = {file.path: file for file in snapshot.files}
         self.known = {path: parts for path, parts in self.known.items() if path in paths}
+        self.pieces = {key: piece for key, piece in self.pieces.items() if key[0] in paths}
         new = [file for path, file in paths.items() if path not in self.known]
         if not new:
             return

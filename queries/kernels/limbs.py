@@ -84,7 +84,7 @@ def carried(limbs: Whole) -> Whole:
     return done
 
 
-def _words(decimals: Any) -> tuple[Whole, Whole]:
+def decimal_words(decimals: Any) -> tuple[Whole, Whole]:
     """The low and the high half of the unscaled values of a DECIMAL128 array; of NULL, anything."""
     words = np.frombuffer(decimals.buffers()[1], np.int64)[2 * decimals.offset : 2 * (decimals.offset + len(decimals))]
     return words[0::2], words[1::2]
@@ -92,13 +92,13 @@ def _words(decimals: Any) -> tuple[Whole, Whole]:
 
 def decimal_limbs(decimals: Any) -> list[Whole]:
     """The four limbs of each value, lowest first."""
-    low, high = _words(decimals)
+    low, high = decimal_words(decimals)
     return [low & LIMB, (low >> BUCKET_BITS) & LIMB, high & LIMB, high >> BUCKET_BITS]
 
 
 def decimal_totals(decimals: Any, start: Whole, end: Whole) -> Totals:
     """The exact sums of a DECIMAL128 array without NULL."""
-    low, high = _words(decimals)
+    low, high = decimal_words(decimals)
     if (high == low >> 63).all() and int(np.abs(low >> 1).max(initial=0)) * len(low) < 2**61:
         sums = span_sums(low, start, end)  # all sums fit 64 bits, as nearly always
         return Totals(np.column_stack([sums & LIMB, sums >> BUCKET_BITS]), 0)

@@ -92,7 +92,7 @@ class Partials:
 
 def sorted_partials(group_columns: Mapping[str, Any], fragments: Any) -> Partials:
     """Of the caller's rows: the columns of the group, perhaps none, and the fragment number, as Arrow arrays."""
-    groups, codes = _coded(group_columns, len(fragments))
+    groups, codes = coded(group_columns, len(fragments))
     numbers = int64s(fragments)
     scale = _scale(numbers, groups.num_rows)
     keys = codes * (scale.size + 1) + scale.place(numbers)
@@ -113,7 +113,7 @@ def _scale(numbers: Whole, groups: int) -> Scale:
     return Scale(low, len(distinct), distinct)
 
 
-def _coded(group_columns: Mapping[str, Any], rows: int) -> tuple[Any, Whole]:
+def coded(group_columns: Mapping[str, Any], rows: int) -> tuple[Any, Whole]:
     """The different groups, and the position among them of each row's."""
     if not group_columns:
         return pa.table({"": pa.nulls(min(rows, 1))}), np.zeros(rows, np.int64)

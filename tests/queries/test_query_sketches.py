@@ -32,6 +32,7 @@ from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.stored_rows import digests
+from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.aggregates import HOLISTIC, Argument, Kind, aggregate
 from tidewheel.queries.choice import choose
 from tidewheel.queries.operation import Aggregate
@@ -249,7 +250,7 @@ def test_answers_from_partials_every_way(group_by: str) -> None:
     by_sql = Folder(query, tree, AXIS, connection, "partials").fold(due)
     order = [("window_end", "ascending"), *(("k", "ascending") for _ in query.groups)]
     for way in ("kernels", "FlatFAT", "DABA"):
-        ((_, table),) = fold(tree, AXIS, connection, rows, [replace(query, technique=way)], {"q": due})
+        ((_, table),) = fold(tree, AXIS, connection, TreeRows.of(rows), [replace(query, technique=way)], {"q": due})
         assert by_sql.sort_by(order).to_pylist() == table.select(by_sql.column_names).sort_by(order).to_pylist(), way
     for row in by_sql.to_pylist():
         end_us = row["window_end"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
@@ -15,6 +18,7 @@ from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import KernelFolder
 from tidewheel.local.standing.partials import AT, aggregate_of, call_inputs
 from tidewheel.local.standing.technique_folds import named_technique
+from tidewheel.local.standing.tree_rows import Piece, TreeRows
 from tidewheel.queries.choice import TECHNIQUES
 from tidewheel.queries.operation import AlgebraClass
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
@@ -92,8 +96,13 @@ def folded_by_kernels(
 ) -> dict[str, pa.Table]:
     rows = built(tree, batches, 0)
     due = {name: [DueReport(at_us, 1.0) for at_us in some] for name, some in reports.items()}
-    found = KernelFolder(tree, AXIS, loaded([]), rows).fold(queries, due)
+    found = KernelFolder(tree, AXIS, loaded([]), in_pieces(rows, batches)).fold(queries, due)
     return {query.name: table for query, table in found}
+
+
+def in_pieces(rows: pa.Table, slots: Iterable[int]) -> TreeRows:
+    """As if each slot had come with a commit of its own."""
+    return TreeRows(rows.schema, [Piece.of(rows.filter(pc.field("ins_slot") == slot)) for slot in slots])
 
 
 def same(found: Any, true: Any) -> bool:
@@ -154,6 +163,28 @@ def test_kernels_and_sql_agree(seed: int) -> None:
             assert found.num_rows == true.num_rows
 
 
+@pytest.mark.parametrize("value", [10**6, 2**62, 10**18])
+def test_rows_are_joined_as_long_as_nothing_is_lost(value: int) -> None:
+    query = query_of(f'{SLID}select = "sum(i::HUGEINT) as total, count(*) as n, max(i) as most, avg(x) as mean"\n')
+    chance = random.Random(value)
+    batches = {slot: [row | {"i": chance.choice([value, -value, None])} for row in some_rows(chance, slot, 60)]
+               for slot in (6, 7, 8)}  # fmt: skip
+    tree = assigned([query], 3 * MINUTE_US).tree("q")
+    rows = built(tree, batches, 0)
+    folder = KernelFolder(tree, AXIS, loaded([]), in_pieces(rows, batches))
+    ways = folder.ways([query])
+    assert ways is not None
+    edges = np.array([0, tree.slices.number_of(AXIS.end_us(7)), 1 << 60])
+    joined = folder.rows.joined(["g0"], ways, edges, None, None)
+    assert (joined is None) == (value > 10**6)
+    assert joined is None or joined.num_rows <= 2 * 4
+    at_us = AXIS.end_us(8)
+    true, found = folded(query, tree, batches, [at_us]), folded_by_kernels([query], tree, batches, {"q": [at_us]})
+    left, right = ({row["k"]: row for row in table.to_pylist()} for table in (found["q"], true))
+    assert left.keys() == right.keys()
+    assert all(same(left[key][name], value_) for key, row in right.items() for name, value_ in row.items())
+
+
 SLID = """
 name = "q"
 window = "150s"
@@ -174,7 +205,7 @@ def test_every_technique_gives_the_same_answers(technique: type[Technique]) -> N
     reports = list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
     rows = built(tree, batches, 0)
     due = {"q": [DueReport(at_us, 1.0) for at_us in reports]}
-    ((_, table),) = fold(tree, AXIS, loaded([]), rows, [query], due)
+    ((_, table),) = fold(tree, AXIS, loaded([]), TreeRows.of(rows), [query], due)
     true = folded(query, tree, batches, reports).to_pylist()
     assert way_of(query) == technique.name
     assert len(true) > 6
