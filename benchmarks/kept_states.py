@@ -23,6 +23,7 @@ from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.standing.kernel_folds import KernelFolder
 from tidewheel.local.standing.partials import PartialBuilder, aggregate_of
 from tidewheel.local.standing.technique_folds import TechniqueFolder
+from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.choice import TECHNIQUES, fitting
 from tidewheel.queries.operation import Operation
 from tidewheel.queries.standing.query import Query
@@ -80,8 +81,8 @@ class Slide:
             "v": pa.array([chance.randrange(1, 10**6) for _ in range(count)], pa.int64()),
             "t": pa.array([place // self.groups * MINUTE_US for place in range(count)], pa.timestamp("us", "UTC")),
         }
-        self.connection.register("given", pa.table(table))
-        return PartialBuilder(self.tree, TimeAxis(MINUTE_US), self.connection).build(self.size, "given", 0)
+        table["ins_slot"] = pa.array([self.size] * count, pa.int64())
+        return PartialBuilder(self.tree, TimeAxis(MINUTE_US), self.connection).build(pa.table(table), 0)
 
     @property
     def operation(self) -> Operation:
@@ -90,13 +91,14 @@ class Slide:
 
     def by_kernels(self) -> float:
         due = {"q": [DueReport((self.size + 1) * MINUTE_US, 1.0)]}
-        return least_ms(lambda: list(KernelFolder(self.tree, TimeAxis(MINUTE_US), self.connection, self.rows)
+        rows = TreeRows.of(self.rows)
+        return least_ms(lambda: list(KernelFolder(self.tree, TimeAxis(MINUTE_US), self.connection, rows)
                                      .fold([self.query], due)))  # fmt: skip
 
     def by_technique(self, technique: type[Technique]) -> tuple[float, float, int]:
         """Begun anew, gone on from what was kept, and how many bytes that has."""
         query = replace(self.query, technique=technique.name)
-        columns = KernelFolder(self.tree, TimeAxis(MINUTE_US), self.connection, self.rows).columns
+        columns = KernelFolder(self.tree, TimeAxis(MINUTE_US), self.connection, TreeRows.of(self.rows)).columns
         folder = TechniqueFolder(query, self.tree, self.rows, columns, technique)
         last = DueReport((self.size + 1) * MINUTE_US, 1.0)
         _, streams = folder.called([DueReport(self.size * MINUTE_US, 1.0)])
