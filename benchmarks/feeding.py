@@ -14,19 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import Field
 
+from tidewheel.commits.accounting import receipt_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.commit import create_table
-from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.side_tables_in_use import discard_aside, store_aside
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, read_back
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.fates import FATES, FORGOTTEN, UNSTORED, unstored_fate
 from tidewheel.indexing.core.plan import Plan, plan_update
-from tidewheel.indexing.core.receipts import Operation as Kind
-from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.local.keys import are_forgotten
 from tidewheel.local.new_files import write_rows
@@ -35,7 +34,7 @@ from tidewheel.local.rows import file_schema, rows_of
 
 def create(job: ArchiveJob, columns: list[Field], definition: Definition) -> None:
     """An empty archive."""
-    create_table(job.location, columns, definition, Receipt(Kind.INIT, "init", 0, None, 0, job.clock()))
+    create_table(job.location, columns, definition, Receipt(Deed.INIT, "init", 0, None, 0, job.clock()))
 
 
 def feed(job: ArchiveJob, slots: Collection[int], rows: pa.Table) -> Outcome:
@@ -44,7 +43,7 @@ def feed(job: ArchiveJob, slots: Collection[int], rows: pa.Table) -> Outcome:
 
 
 @dataclass
-class _Feed(Operation):
+class _Feed(Procedure):
     slots: frozenset[int]
     rows: pa.Table
 

@@ -72,7 +72,7 @@ interleaving would mix their caches and background work; a pulse of fixed work b
 runs. All write zstd. Rivals are probed with DuckDB over their file list, footers cached, with the filter on the
 expiry, and files left out by the log's key bounds: what our own reader does, but for the Bloom filters that it keeps
 in memory, which theirs do not have. Updates are means (their cost differs from slot to slot; of `no_rebuild` over a
-whole span, as it folds now and then), probes medians. Vacuum is outside the measured time for everyone but the
+whole span, as it joins runs now and then), probes medians. Vacuum is outside the measured time for everyone but the
 contender that has it in its name."""
 
 

@@ -41,7 +41,7 @@ _BEST_OF_OURS = (
     "rr_no_rebuild_4x4",
     "rr_rebuild_4x4",
 )
-# Of those that append, each with folds and without.
+# Of those that append, each with joins and without.
 _LARGE_OURS = (
     "rr_expire_rebuild_1x4",
     "rr_expire_rebuild_1x36_runs_7",
@@ -83,7 +83,7 @@ _OF_INTEREST_AT_500_MB = (
     "rr_expire_rebuild_1x36_runs_4",
     "rr_no_rebuild_1x4",
 )
-# As the thesis has it: nothing is folded for its runs or its dead share.
+# As the thesis has it: nothing is rewritten for its runs or its dead share.
 _THESIS_STRATEGIES = {"rebuild": "", "no_rebuild": "_unbounded", "expire_rebuild": ""}
 
 

@@ -17,7 +17,7 @@ from tidewheel.storage.newest import Newest
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
-    from tidewheel.commits.operation import Hand
+    from tidewheel.commits.procedure import Hand
     from tidewheel.commits.side_tables import SideTable
     from tidewheel.commits.table import Table
     from tidewheel.indexing.core.plan import Plan

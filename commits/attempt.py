@@ -1,6 +1,6 @@
 """An attempt: state, plan, do, commit once; overtaken, plan again, a bounded number of times.
 
-Every operation that changes an archive is an `Operation` run by `attempt`. Each try is pinned to one snapshot. If
+Whatever changes an archive is a `Procedure` run by `attempt`. Each try is pinned to one snapshot. If
 somebody else committed first, the plan is made again on the fresh version; files already written are used if the
 new plan asks for the same work. What was written is thrown away only while it is certain that it was not committed.
 """
@@ -15,13 +15,12 @@ from deltalake import Field
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.housekeeping import after_commit
-from tidewheel.commits.operation import Operation, Try
+from tidewheel.commits.procedure import Procedure, Try
 from tidewheel.commits.statement import state_statistics
 from tidewheel.commits.table import Queue
 from tidewheel.commits.work import Work, discard
 from tidewheel.indexing.core.plan import Plan
-from tidewheel.indexing.core.receipts import Operation as Kind
-from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.indexing.printable import counted
@@ -56,12 +55,12 @@ class Stopwatch:
         self._since = now
 
 
-def attempt(job: ArchiveJob, operation: Operation, *, dry_run: bool = False) -> Outcome:
-    """Carry an operation through to its commit."""
+def attempt(job: ArchiveJob, procedure: Procedure, *, dry_run: bool = False) -> Outcome:
+    """Carry a procedure through to its commit."""
     name = job.table.name_attempt(job.clock())
     lease = job.table.queue(name, job.clock)
     try:
-        return _Attempt(job, operation, name, lease).run(dry_run)
+        return _Attempt(job, procedure, name, lease).run(dry_run)
     finally:
         lease.release()
 
@@ -69,8 +68,8 @@ def attempt(job: ArchiveJob, operation: Operation, *, dry_run: bool = False) -> 
 class _Attempt:
     """The state of one attempt across its tries."""
 
-    def __init__(self, job: ArchiveJob, operation: Operation, name: str, lease: Queue) -> None:
-        self.job, self.operation, self.name, self.lease = job, operation, name, lease
+    def __init__(self, job: ArchiveJob, procedure: Procedure, name: str, lease: Queue) -> None:
+        self.job, self.procedure, self.name, self.lease = job, procedure, name, lease
         self.watch = Stopwatch()
         self.folders = 0
         self.written_since_us = 0
@@ -84,7 +83,7 @@ class _Attempt:
             if not dry_run:
                 self.lease.queue_if_others_wait()
             one, plan = self._planned()
-            if dry_run or not self.operation.is_needed(one, plan):
+            if dry_run or not self.procedure.is_needed(one, plan):
                 self._discard()
                 return Outcome(plan, tries=tries)
             reach("planned")
@@ -104,7 +103,7 @@ class _Attempt:
         try:
             one = self._try()
             self.watch.lap("state")
-            plan = self.operation.plan(one)
+            plan = self.procedure.plan(one)
         except BaseException:
             self._discard()
             raise
@@ -121,7 +120,7 @@ class _Attempt:
         """Work and commit; None if somebody else was first."""
         try:
             work = self._worked(one, plan)
-            receipt = self.operation.receipt(one, plan, work, self.watch.spent_ms)
+            receipt = self.procedure.receipt(one, plan, work, self.watch.spent_ms)
             self._refuse_older_than_grace(one)
             self._refuse_gone(one, work)
         except BaseException:
@@ -131,9 +130,9 @@ class _Attempt:
             return None
         reach("ready_to_commit")
         try:
-            version = self.operation.commit(one, plan, work, receipt)
+            version = self.procedure.commit(one, plan, work, receipt)
         except Conflict:
-            if not self.operation.plans_again:
+            if not self.procedure.plans_again:
                 raise
             self.job.progress("somebody else was first: planning again")
             self.lease.take()
@@ -146,7 +145,7 @@ class _Attempt:
 
     def _stated(self, one: Try, work: Work | None = None) -> bool:
         """Whether the table had to be told first which columns have statistics: then everything is planned again."""
-        if not self.operation.plans_again:
+        if not self.procedure.plans_again:
             return False
         try:
             return state_statistics(
@@ -190,7 +189,7 @@ class _Attempt:
         self.written_version = one.snapshot.version
         self.written_since_us = self.job.clock()
         self.work = None
-        self.work = self.operation.work(one, plan, self._folder(), self.watch.lap)
+        self.work = self.procedure.work(one, plan, self._folder(), self.watch.lap)
         return self.work
 
     def _still_fits(self, work: Work, one: Try, plan: Plan) -> bool:
@@ -201,7 +200,7 @@ class _Attempt:
     def _fenced(self, one: Try) -> bool:
         """Whether a vacuum may be deleting what was written, whatever the clocks say: it commits a fence before."""
         later = receipts_after(one.snapshot, self.written_version)
-        return any(receipt.operation is Kind.FENCE for _, receipt in later)
+        return any(receipt.operation is Deed.FENCE for _, receipt in later)
 
     def _folder(self) -> str:
         return f"{self.name}-{self.folders}"

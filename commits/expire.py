@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tidewheel.commits.accounting import receipt_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
-from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.core.guards import NOTHING_CONFIRMED, Confirmations, guard_watermark
@@ -30,7 +30,7 @@ def expire(
 
 
 @dataclass(frozen=True)
-class _Expire(Operation):
+class _Expire(Procedure):
     through: int
     confirmed: Confirmations
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
-from tidewheel.commits.operation import Operation, Try
-from tidewheel.commits.receipt import bare_receipt
+from tidewheel.commits.procedure import Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
-from tidewheel.indexing.core.receipts import Operation as Kind
-from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 
 
 def fence(job: ArchiveJob) -> Outcome:
@@ -25,9 +24,9 @@ def fence(job: ArchiveJob) -> Outcome:
     return attempt(job, _Fence())
 
 
-class _Fence(Operation):
+class _Fence(Procedure):
     def plan(self, one: Try) -> Plan:
-        return plan_nothing(one.state, Kind.FENCE)
+        return plan_nothing(one.state, Deed.FENCE)
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
-        return bare_receipt(one.job, one.state, Kind.FENCE, one.attempt, note="before files of dead attempts go")
+        return bare_receipt(one.job, one.state, Deed.FENCE, one.attempt, note="before files of dead attempts go")

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tidewheel.commits.accounting import receipt_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
-from tidewheel.commits.operation import Hits, Lap, Operation, Try
-from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.procedure import Hits, Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.core.plan import Plan
@@ -48,13 +48,13 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = 
     selection = Selection(tuple(dict.fromkeys(tuple(key) for key in keys)), where)
     # Before the commit: a predicate that some quarantined record fails must not fail after it.
     quarantined = job.hand.sweep(job, selection, dry_run=True)
-    operation = _Forget(selection)
-    outcome = attempt(replace(job, file=None), operation, dry_run=dry_run)
+    procedure = _Forget(selection)
+    outcome = attempt(replace(job, file=None), procedure, dry_run=dry_run)
     if not dry_run:
         quarantined = job.hand.sweep(job, selection, dry_run=False)
         reach("side_tables_swept")
     forgotten = Forgotten(
-        outcome.plan, outcome.receipt, outcome.version, outcome.tries, quarantined, rows_found=operation.rows_found
+        outcome.plan, outcome.receipt, outcome.version, outcome.tries, quarantined, rows_found=procedure.rows_found
     )
     if forgotten.found_nothing:
         LOG.warning("a forget found no record in the archive at %s, nor in its quarantine", job.location.uri)
@@ -62,7 +62,7 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = 
 
 
 @dataclass
-class _Forget(Operation):
+class _Forget(Procedure):
     selection: Selection
     searched: dict[str, Hits] = field(default_factory=dict)  # by file
     rows_found: int = 0

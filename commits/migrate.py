@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tidewheel.commits.accounting import bare_receipt, receipt_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.commit import commit_relocation, commit_schema
 from tidewheel.commits.conserved import check_all_conserved
 from tidewheel.commits.fail_points import reach
-from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import bare_receipt, receipt_of
+from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_migration
-from tidewheel.indexing.core.receipts import Operation as Kind
-from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.storage.snapshot import with_definition
 
@@ -37,7 +36,7 @@ def migrate(job: ArchiveJob, generation: Generation, *, relocate: bool, dry_run:
 
 
 @dataclass(frozen=True)
-class _Migrate(Operation):
+class _Migrate(Procedure):
     wanted: Generation
     relocate: bool
 
@@ -63,7 +62,7 @@ class _Migrate(Operation):
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         if not self.relocate:
-            receipt = bare_receipt(one.job, one.state, Kind.MIGRATE, one.attempt)
+            receipt = bare_receipt(one.job, one.state, Deed.MIGRATE, one.attempt)
             return replace(receipt, generation=plan.generation.number)
         receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
         return replace(receipt, relocated=True)

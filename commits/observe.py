@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
-from tidewheel.commits.operation import Operation, Try
-from tidewheel.commits.receipt import bare_receipt
+from tidewheel.commits.procedure import Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.batches import batch_in, batches_at
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
-from tidewheel.indexing.core.receipts import Batch, BatchKey, Observation, Receipt
-from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.receipts import Batch, BatchKey, Deed, Observation, Receipt
 from tidewheel.storage.ledger_store import all_receipts
 
 
@@ -28,17 +27,17 @@ def observe(job: ArchiveJob, horizon: int) -> Outcome:
 
 
 @dataclass(frozen=True)
-class _Observe(Operation):
+class _Observe(Procedure):
     horizon: int
 
     def plan(self, one: Try) -> Plan:
-        return plan_nothing(one.state, Kind.OBSERVE)
+        return plan_nothing(one.state, Deed.OBSERVE)
 
     def is_needed(self, one: Try, plan: Plan) -> bool:
         return one.state.ledger.horizon != self.horizon
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
-        receipt = bare_receipt(one.job, one.state, Kind.OBSERVE, one.attempt, note=f"{self.horizon} slots back")
+        receipt = bare_receipt(one.job, one.state, Deed.OBSERVE, one.attempt, note=f"{self.horizon} slots back")
         return replace(receipt, observation=Observation(self.horizon, self._known(one)))
 
     def _known(self, one: Try) -> dict[BatchKey, Batch]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.accounting import receipt_of
+from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_parts import PartsPlan, plan_parts
@@ -23,7 +23,7 @@ BringParts = Callable[[Try, PartsPlan, str, Lap], tuple[Work, Slots]]
 
 
 @dataclass
-class Put(Operation):
+class Put(Procedure):
     lineages: Mapping[BatchKey, tuple[str, ...]]  # what each batch was made of
     watermark: int | None  # the source's
     bring: BringParts

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from deltalake import Field
 
+from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.commit import commit_properties
-from tidewheel.commits.receipt import bare_receipt
-from tidewheel.indexing.core.receipts import Operation
+from tidewheel.indexing.core.receipts import Deed
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.ledger_store import state_of
 from tidewheel.storage.snapshot import Snapshot
@@ -29,6 +29,6 @@ def state_statistics(
         return False
     job.progress("naming the columns that have statistics, for other readers")
     # A fence, as far as the archive goes: nothing that it holds changes.
-    receipt = bare_receipt(job, state_of(snapshot), Operation.FENCE, attempt, "names the columns that have statistics")
+    receipt = bare_receipt(job, state_of(snapshot), Deed.FENCE, attempt, "names the columns that have statistics")
     commit_properties(snapshot, receipt, {PROPERTY: value})
     return True

@@ -15,16 +15,15 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+from tidewheel.commits.accounting import undo_receipt
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
-from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import undo_receipt
+from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import UndoPlan, plan_undo
-from tidewheel.indexing.core.receipts import Operation as Kind
-from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.slots import MICROS_PER_SECOND, iso
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.core.undo import refuse_barriers
@@ -46,15 +45,15 @@ class Undone(Outcome):
 def undo(job: ArchiveJob, to_version: int | None = None, *, dry_run: bool = False) -> Undone:
     """Go back to a version, by default the one before the last operation. Cost: footers of the files that come back."""
     with ExitStack() as announcements:
-        operation = _Undo(to_version, None if dry_run else announcements)
+        procedure = _Undo(to_version, None if dry_run else announcements)
         # The archive file may describe what is to be undone: it is not consulted.
-        outcome = attempt(replace(job, file=None), operation, dry_run=dry_run)
-    plan = operation.decided
+        outcome = attempt(replace(job, file=None), procedure, dry_run=dry_run)
+    plan = procedure.decided
     return Undone(**vars(outcome), to_version=plan.to_version, restored=plan.restored)
 
 
 @dataclass
-class _Undo(Operation):
+class _Undo(Procedure):
     plans_again = False
 
     to_version: int | None
@@ -90,7 +89,7 @@ def _before_the_last_deed(snapshot: Snapshot) -> int:
     """The version before the last operation; fences did nothing."""
     at = snapshot.version
     entries = list_log(snapshot.location).entries
-    while at in entries and (receipt := entry_receipt(snapshot, at)) and receipt.operation is Kind.FENCE:
+    while at in entries and (receipt := entry_receipt(snapshot, at)) and receipt.operation is Deed.FENCE:
         at -= 1
     return at - 1
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 from deltalake import Field, Schema
 
+from tidewheel.commits.accounting import receipt_of
 from tidewheel.commits.commit import commit
 from tidewheel.commits.fail_points import reach
-from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.side_tables_in_use import discard_aside, store_aside
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.guards import Confirmations, guard_shrink, guard_watermark
@@ -33,7 +33,7 @@ Bring = Callable[[Try, Plan, str, Lap], Work]
 
 
 @dataclass(frozen=True)
-class Update(Operation):
+class Update(Procedure):
     batch: tuple[int, ...]
     confirmed: Confirmations
     shrink_max: float

@@ -14,8 +14,8 @@ from airflow.sdk import DAG, Param, TriggerRule
 
 from tidewheel.dags.forms import CONFIRMATIONS, confirmation_params, flag, moment_param
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say
-from tidewheel.dags.receipts import write_metrics
 from tidewheel.dags.refreshing import refresh_behind
+from tidewheel.dags.reporting import write_metrics
 from tidewheel.dags.timetable import ALWAYS
 from tidewheel.indexing.core.definition import ArchiveFile
 

@@ -22,8 +22,8 @@ from tidewheel.dags.due import due_now
 from tidewheel.dags.operations import FORGET, MAINTAIN, MIGRATE, ChooseOperation, Forget, Migrate, operations_form
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say, skip_without_table
 from tidewheel.dags.priority import BY_HAND
-from tidewheel.dags.receipts import small_receipt, write_metrics
 from tidewheel.dags.refreshing import refresh_behind
+from tidewheel.dags.reporting import small_receipt, write_metrics
 from tidewheel.dags.watching import overdue_expiry, worries
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.errors import Damaged, InvalidInput

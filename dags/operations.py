@@ -13,7 +13,7 @@ from airflow.sdk.bases.branch import BranchMixIn
 
 from tidewheel.dags.forms import flag
 from tidewheel.dags.operators import ArchiveOperator, say
-from tidewheel.dags.receipts import small_receipt, write_metrics
+from tidewheel.dags.reporting import small_receipt, write_metrics
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import keys_in, whole_key
 

@@ -16,7 +16,7 @@ from airflow.sdk import Asset
 from tidewheel.dags.forms import CONFIRMATIONS
 from tidewheel.dags.intervals import backfill_command, slots_of_run
 from tidewheel.dags.operators import ArchiveOperator, say
-from tidewheel.dags.receipts import small_receipt, write_metrics
+from tidewheel.dags.reporting import small_receipt, write_metrics
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import iso, micros
 from tidewheel.indexing.errors import Damaged, InvalidInput, OutcomeUnknown, Refused

@@ -6,11 +6,11 @@ import secrets
 
 from deltalake import DeltaTable
 
+from tidewheel.commits.accounting import PROGRAM
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.commit import create_table, taken
-from tidewheel.commits.receipt import PROGRAM
-from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.schema import delta_fields
 from tidewheel.jobs.data.source import columns_declared, read_batch
@@ -42,7 +42,7 @@ def create(job: ArchiveJob, example_slot: int | None = None) -> Snapshot:
         )
     now_us = job.clock()
     receipt = Receipt(
-        operation=Operation.INIT,
+        operation=Deed.INIT,
         attempt=new_attempt(now_us),
         head=0,
         watermark=None,

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.operation import Hits, Lap, Try
+from tidewheel.commits.procedure import Hits, Lap, Try
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.commits.work import Work
@@ -38,7 +38,7 @@ PREDICATE_RECORDS_MAX = 50_000
 
 
 class SparkHand:
-    """`commits.operation.Hand` by Spark."""
+    """`commits.procedure.Hand` by Spark."""
 
     def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
         """What stays of the files to rewrite, sorted, in the sub-indices where it belongs."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
-from tidewheel.commits.operation import Lap, Try
+from tidewheel.commits.procedure import Lap, Try
 from tidewheel.commits.update import Update
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.guards import NOTHING_CONFIRMED, Confirmations, guard_count
@@ -28,8 +28,8 @@ def update(
     batch = tuple(sorted(set(slots)))
     if not batch:
         raise InvalidInput("an update needs at least one slot", "name a slot, or use: tidewheel expire")
-    operation = Update(batch, confirmed, job.require_file().policy.shrink_max, _bring)
-    return attempt(job, operation, dry_run=dry_run)
+    procedure = Update(batch, confirmed, job.require_file().policy.shrink_max, _bring)
+    return attempt(job, procedure, dry_run=dry_run)
 
 
 def _bring(one: Try, plan: Plan, folder: str, lap: Lap) -> Work:

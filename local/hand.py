@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.operation import Hits, Lap, Try
+from tidewheel.commits.procedure import Hits, Lap, Try
 from tidewheel.commits.side_tables_in_use import filled_tables
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import counted, read_back
@@ -40,7 +40,7 @@ class BeyondThisHand(Exception):
 
 
 class LocalHand:
-    """`commits.operation.Hand` in this process."""
+    """`commits.procedure.Hand` in this process."""
 
     def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
         """What stays of the files to rewrite, sorted, in the sub-indices where it belongs."""

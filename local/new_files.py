@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidewheel.commits.operation import Try
+from tidewheel.commits.procedure import Try
 from tidewheel.indexing.core.file_sizes import rows_per_file
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.local.files import Shape, SortedFiles

@@ -1,7 +1,7 @@
 """The aggregates by the names people write, and the types of argument they take.
 
-    aggregate("avg", Argument(Kind.FLOAT)).operations      # count and sum, shared with a plain sum
-    aggregate("count_distinct", Argument(Kind.OTHER), 1000)
+    aggregate("avg", Argument(ArgumentKind.FLOAT)).operations      # count and sum, shared with a plain sum
+    aggregate("count_distinct", Argument(ArgumentKind.OTHER), 1000)
 
 A holistic aggregate (median, quantiles, mode) is refused: no accumulator of bounded size gives it. Quantiles and counts
 of distinct values come also approximately, with a known error.
@@ -32,7 +32,7 @@ from tidewheel.queries.operations.moments import FLOATS, Numbers, whole_numbers
 from tidewheel.queries.operations.spread import value_range
 
 
-class Kind(StrEnum):
+class ArgumentKind(StrEnum):
     WHOLE = "whole number"
     DECIMAL = "decimal"
     FLOAT = "float"
@@ -40,19 +40,19 @@ class Kind(StrEnum):
     OTHER = "text, date or time"
 
 
-NUMBERS = (Kind.WHOLE, Kind.DECIMAL, Kind.FLOAT)
+NUMBERS = (ArgumentKind.WHOLE, ArgumentKind.DECIMAL, ArgumentKind.FLOAT)
 
 
 @dataclass(frozen=True)
 class Argument:
     """What is known of the value that is aggregated; the scale of a decimal is its number of places."""
 
-    kind: Kind = Kind.OTHER
+    kind: ArgumentKind = ArgumentKind.OTHER
     scale: int = 0
 
     @property
     def numbers(self) -> Numbers:
-        return FLOATS if self.kind is Kind.FLOAT else whole_numbers(self.scale)
+        return FLOATS if self.kind is ArgumentKind.FLOAT else whole_numbers(self.scale)
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class Maker:
     """`make` takes the argument, and after it what the aggregate takes: a limit, a fraction, sketches."""
 
     make: Callable[..., Aggregate]
-    kinds: tuple[Kind, ...] = tuple(Kind)
+    kinds: tuple[ArgumentKind, ...] = tuple(ArgumentKind)
     limited: bool = False
     fractional: bool = False
     sketched: bool = False
 
 
-def _plain(aggregate: Aggregate, kinds: tuple[Kind, ...] = tuple(Kind)) -> Maker:
+def _plain(aggregate: Aggregate, kinds: tuple[ArgumentKind, ...] = tuple(ArgumentKind)) -> Maker:
     def make(_argument: Argument) -> Aggregate:
         return aggregate
 
@@ -96,7 +96,7 @@ def _distinct(_argument: Argument, sketches: DistinctSketches | None) -> Aggrega
 
 
 def _product(argument: Argument) -> Aggregate:
-    return products.whole_product if argument.kind is Kind.WHOLE else products.real_product
+    return products.whole_product if argument.kind is ArgumentKind.WHOLE else products.real_product
 
 
 MAKERS: Mapping[str, Maker] = {
@@ -116,16 +116,16 @@ MAKERS: Mapping[str, Maker] = {
     "stddev": _of_numbers(moments.stddev_samp),
     "stddev_samp": _of_numbers(moments.stddev_samp),
     "stddev_pop": _of_numbers(moments.stddev_pop),
-    "bool_and": _plain(logic.bool_and, (Kind.BOOLEAN,)),
-    "bool_or": _plain(logic.bool_or, (Kind.BOOLEAN,)),
+    "bool_and": _plain(logic.bool_and, (ArgumentKind.BOOLEAN,)),
+    "bool_or": _plain(logic.bool_or, (ArgumentKind.BOOLEAN,)),
     "product": Maker(_product, NUMBERS),
     "geometric_mean": _plain(products.geometric_mean, NUMBERS),
     "sum_of_squares": _of_numbers(moments.sum_of_squares),
-    "bit_and": _plain(logic.bit_and, (Kind.WHOLE,)),
-    "bit_or": _plain(logic.bit_or, (Kind.WHOLE,)),
-    "bit_xor": _plain(logic.bit_xor, (Kind.WHOLE,)),
+    "bit_and": _plain(logic.bit_and, (ArgumentKind.WHOLE,)),
+    "bit_or": _plain(logic.bit_or, (ArgumentKind.WHOLE,)),
+    "bit_xor": _plain(logic.bit_xor, (ArgumentKind.WHOLE,)),
     "range": _plain(value_range, NUMBERS),
-    "gcd": _plain(divisors.common_divisor, (Kind.WHOLE,)),
+    "gcd": _plain(divisors.common_divisor, (ArgumentKind.WHOLE,)),
     "first_n": _limited(lists.first_n),
     "last_n": _limited(lists.last_n),
     "concatenate": _limited(lists.concatenate),
@@ -150,7 +150,7 @@ def aggregate(
 ) -> Aggregate:
     """The aggregate of that name over such an argument; `sketches` are those of a library, where one is installed.
 
-    >>> aggregate("avg", Argument(Kind.WHOLE)).answer([4, 10])
+    >>> aggregate("avg", Argument(ArgumentKind.WHOLE)).answer([4, 10])
     2.5
     """
     maker = _maker(name)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tidewheel.indexing.core.definition import Clock
-from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.rules.as_of import answers_for, version_as_of, watermark_end_us
@@ -131,7 +131,7 @@ def _unanswered(newest: Snapshot, as_of_us: int, watermarks: Sequence[int]) -> I
 
 def _refuse_forgotten(newest: Snapshot, receipts: Sequence[tuple[int, Receipt]], version: int, as_of_us: int) -> None:
     """Older versions keep what was forgotten until grace ends; no read of a moment may show it again."""
-    forgets = [(at, receipt) for at, receipt in receipts if receipt.operation is Operation.FORGET and at > version]
+    forgets = [(at, receipt) for at, receipt in receipts if receipt.operation is Deed.FORGET and at > version]
     if not forgets:
         return
     at, receipt = forgets[-1]

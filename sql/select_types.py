@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tidewheel.queries.aggregates import Argument, Kind
+from tidewheel.queries.aggregates import Argument, ArgumentKind
 from tidewheel.queries.standing.query import Call
 
 _KINDS = (
-    (re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER)"), Kind.WHOLE),
-    (re.compile(r"DECIMAL\(\d+,(\d+)\)"), Kind.DECIMAL),
-    (re.compile(r"FLOAT|DOUBLE"), Kind.FLOAT),
-    (re.compile(r"BOOLEAN"), Kind.BOOLEAN),
+    (re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER)"), ArgumentKind.WHOLE),
+    (re.compile(r"DECIMAL\(\d+,(\d+)\)"), ArgumentKind.DECIMAL),
+    (re.compile(r"FLOAT|DOUBLE"), ArgumentKind.FLOAT),
+    (re.compile(r"BOOLEAN"), ArgumentKind.BOOLEAN),
 )
 # What an aggregate answers, where it is not the type of its argument.
 _ANSWERS: Mapping[str, str] = {
@@ -28,8 +28,8 @@ def argument_of(sql_type: str) -> Argument:
     """What the catalogue needs to know of a type."""
     for pattern, kind in _KINDS:
         if match := pattern.fullmatch(sql_type):
-            return Argument(kind, int(match[1]) if kind is Kind.DECIMAL else 0)
-    return Argument(Kind.OTHER)
+            return Argument(kind, int(match[1]) if kind is ArgumentKind.DECIMAL else 0)
+    return Argument(ArgumentKind.OTHER)
 
 
 def answer_type(call: Call) -> str:
@@ -40,7 +40,9 @@ def answer_type(call: Call) -> str:
     if call.aggregate in _LISTS:
         return f"{call.types[0]}[]"
     if call.aggregate in _SUMS:
-        if argument.kind is Kind.FLOAT or (call.aggregate == "product" and argument.kind is not Kind.WHOLE):
+        if argument.kind is ArgumentKind.FLOAT or (
+            call.aggregate == "product" and argument.kind is not ArgumentKind.WHOLE
+        ):
             return "DOUBLE"
         return f"DECIMAL(38,{argument.scale * (2 if call.aggregate == 'sum_of_squares' else 1)})"
     return call.types[0]

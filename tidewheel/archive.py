@@ -19,7 +19,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidewheel.clock import Moment, moment_us
 from tidewheel.derived import names_answers, refuse_derived, row_check
 from tidewheel.hands import archive_job
 from tidewheel.indexing.core.definition import Clock
@@ -27,6 +26,7 @@ from tidewheel.indexing.core.guards import guard_count
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.slots import TimeAxis, count_of, gaps_of, gaps_within, range_members
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.moments import Moment, moment_us
 from tidewheel.resolve import Target, archives_folder, resolve
 
 if TYPE_CHECKING:

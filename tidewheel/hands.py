@@ -17,7 +17,7 @@ from tidewheel.indexing.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tidewheel.commits.archive import ArchiveJob
-    from tidewheel.commits.operation import Hand, Hits, Lap, Try
+    from tidewheel.commits.procedure import Hand, Hits, Lap, Try
     from tidewheel.commits.work import Work
     from tidewheel.indexing.core.plan import Plan
     from tidewheel.indexing.core.plan_kinds import Selection

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidewheel.archive import Archive
-from tidewheel.clock import Moment, moment_us
 from tidewheel.indexing.durations import parse_duration
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.moments import Moment, moment_us
 from tidewheel.resolve import archives_folder, resolve
 
 if TYPE_CHECKING:

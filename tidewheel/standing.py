@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidewheel.clock import Moment, moment_us
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.moments import Moment, moment_us
 from tidewheel.queries.standing.query import Query, QueryText
 from tidewheel.queries.standing.query_fields import REFERENCE
 from tidewheel.queries.standing.query_file import parse_query_file

@@ -7,7 +7,7 @@ from functools import partial
 
 from tidewheel.indexing.core.definition import RESERVED_COLUMNS
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.toml.kinds import IDENTIFIER, Kind, check_each, kind_name, some_text
+from tidewheel.indexing.toml.kinds import IDENTIFIER, ValueKind, check_each, kind_name, some_text
 
 # Delta and Parquet take the other names without column mapping, and Spark without quoting them.
 _COLUMN_REFUSED = frozenset(" ,;{}()=.`\"'")
@@ -106,8 +106,8 @@ def _schema(value: object) -> str:
     return value.strip()
 
 
-COLUMN = Kind("column", _column, {"type": "string", "minLength": 1})
-COLUMNS = Kind("list of columns", _columns)
-RENAMES = Kind("table of columns", _renames)
-EXPRESSION = Kind("column or SQL expression", _expression)
-SCHEMA = Kind("columns and types", _schema)
+COLUMN = ValueKind("column", _column, {"type": "string", "minLength": 1})
+COLUMNS = ValueKind("list of columns", _columns)
+RENAMES = ValueKind("table of columns", _renames)
+EXPRESSION = ValueKind("column or SQL expression", _expression)
+SCHEMA = ValueKind("columns and types", _schema)

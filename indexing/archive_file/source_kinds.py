@@ -8,7 +8,7 @@ from functools import partial
 
 from tidewheel.indexing.archive_file.source_paths import check_template
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.toml.kinds import IDENTIFIER, WHOLE_MAX, Kind, check_each, kind_name, some_text
+from tidewheel.indexing.toml.kinds import IDENTIFIER, WHOLE_MAX, ValueKind, check_each, kind_name, some_text
 
 _ENV_REFERENCE = re.compile(r"\$\{ENV:[A-Za-z_][A-Za-z0-9_]*\}")
 _ENV_REMEDY = "keep secrets out of the file: write ${ENV:NAME}, which is read from the environment at run time"
@@ -99,8 +99,8 @@ def _option_fault(name: str, value: object, set_so_far: set[str]) -> tuple[str, 
     return "", ""
 
 
-ARCHIVE_PATH = Kind("local path or s3a://", _archive_path)
-PATH_TEMPLATE = Kind("path template", _template)
-CALLABLE = Kind("package.module:function", _callable)
-SPARK_FORMAT = Kind("Spark format", _spark_format)
-OPTIONS = Kind("table of strings", _options)
+ARCHIVE_PATH = ValueKind("local path or s3a://", _archive_path)
+PATH_TEMPLATE = ValueKind("path template", _template)
+CALLABLE = ValueKind("package.module:function", _callable)
+SPARK_FORMAT = ValueKind("Spark format", _spark_format)
+OPTIONS = ValueKind("table of strings", _options)

@@ -21,7 +21,7 @@ from tidewheel.indexing.core.receipts import (
     BatchKey,
     Cell,
     Cells,
-    Operation,
+    Deed,
     Receipt,
     SlotReceipt,
     SlotRecord,
@@ -147,7 +147,7 @@ def slots_changed_since(receipts: Iterable[Receipt], attempt: str) -> frozenset[
     for receipt in receipts:
         if receipt.attempt == attempt:
             continue
-        if receipt.operation is Operation.UPDATE:
+        if receipt.operation is Deed.UPDATE:
             changed.update(one.slot for one in receipt.slots)
         if receipt.restoration is not None:
             changed.update(record.slot for record in receipt.restoration.records)
@@ -198,7 +198,7 @@ def _batches_after(ledger: Ledger, receipt: Receipt, span: int, horizon: int) ->
         batches.update(receipt.restoration.batches)
     if receipt.observation is not None:
         batches = {**receipt.observation.batches, **batches}
-    if receipt.operation is Operation.FORGET and receipt.tombstones:
+    if receipt.operation is Deed.FORGET and receipt.tombstones:
         bound = max(one.slot_max for one in receipt.tombstones)
         batches = {
             key: replace(batch, erasure=receipt.head) if key[0] <= bound else batch for key, batch in batches.items()

@@ -9,7 +9,7 @@ For a batch of slots K, moving the watermark from W to W' = max(W, max K):
    `expire_rebuild` those of the columns that turn (the classes of the expiration slots in (W, W']), where there
    is anything to take out or to join.
 4. Bounds add to that: whole sub-indices with a dead share above `dead_share_max`, and where there would be more
-   runs than `runs_max`, the young ones (`folding`).
+   runs than `runs_max`, the young ones (`joining`).
 
 Whatever is rewritten meets the batch's rows of the same sub-index in one sorted run. Rows to take out of the
 files read are always the same: exp_slot ≤ W', ins_slot in K. Files whose slots K never reached are not read for
@@ -22,9 +22,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidewheel.indexing.core.folding import folded_runs
+from tidewheel.indexing.core.joining import joined_runs
 from tidewheel.indexing.core.layouts import Generation, Strategy
-from tidewheel.indexing.core.receipts import Operation, Tombstone
+from tidewheel.indexing.core.receipts import Deed, Tombstone
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 
 
@@ -40,7 +40,7 @@ class FileChange:
 class Plan:
     """What one commit will do, with what must still be true for it: `version` and `head`."""
 
-    operation: Operation
+    operation: Deed
     version: int
     head: int
     slots: tuple[int, ...]
@@ -90,7 +90,7 @@ def plan_update(state: TableState, slots: Iterable[int], expire_through: int | N
     for subindex, files in sorted(state.by_subindex().items()):
         plan.decide(subindex, files, alive.get(subindex, 0), batch_rows)
     return Plan(
-        operation=Operation.UPDATE if batch else Operation.EXPIRE,
+        operation=Deed.UPDATE if batch else Deed.EXPIRE,
         version=state.version,
         head=state.head,
         slots=batch,
@@ -143,11 +143,11 @@ class Draft:
         receives = generation == self.state.definition.current and subindex[1] in batch_rows
         reason = self._whole_reason(generation, subindex, survivors, receives)
         reason = reason or self._dead_reason(generation, survivors, alive)
-        folded = frozenset() if reason else folded_runs(survivors, generation.runs_max, receives)
+        joined = frozenset() if reason else joined_runs(survivors, generation.runs_max, receives)
         for file in survivors:
             if reason:
                 self.rewritten.append(FileChange(file, reason))
-            elif file.run in folded:
+            elif file.run in joined:
                 self.rewritten.append(FileChange(file, f"more runs than runs_max {generation.runs_max}"))
             elif any(file.ins_min <= slot <= file.ins_max for slot in self.replaced):
                 self.rewritten.append(FileChange(file, "may hold replaced records"))

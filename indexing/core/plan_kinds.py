@@ -8,7 +8,7 @@ from typing import Any
 
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.plan import FileChange, Plan
-from tidewheel.indexing.core.receipts import Cell, Cells, Operation, Restoration, Tombstone
+from tidewheel.indexing.core.receipts import Cell, Cells, Deed, Restoration, Tombstone
 from tidewheel.indexing.core.state import FileFact, TableState
 from tidewheel.indexing.core.undo import restoration_between, tombstones_between
 from tidewheel.indexing.errors import InvalidInput
@@ -58,7 +58,7 @@ class UndoPlan(Plan):
     restoration: Restoration
 
 
-def plan_nothing(state: TableState, operation: Operation) -> Plan:
+def plan_nothing(state: TableState, operation: Deed) -> Plan:
     """The plan of a commit that touches no file, and leaves the watermark where it is."""
     return Plan(
         operation=operation,
@@ -81,7 +81,7 @@ def plan_migration(state: TableState, generation: Generation, *, relocates: bool
     rewritten = tuple(FileChange(f, "moves to the new layout") for f in state.files if f.path not in gone)
     return MigratePlan(
         **{
-            **vars(plan_nothing(state, Operation.MIGRATE)),
+            **vars(plan_nothing(state, Deed.MIGRATE)),
             "generation": generation,
             "dropped": dropped if relocates else (),
             "rewritten": rewritten if relocates else (),
@@ -103,7 +103,7 @@ def plan_forget(
         for at, cell in hits[change.file.path].items():
             if state.watermark is None or at[1] > state.watermark:
                 found[at] = found[at].plus(cell) if at in found else cell
-    nothing = {**vars(plan_nothing(state, Operation.FORGET)), "rewritten": rewritten, "tombstones": tombstones}
+    nothing = {**vars(plan_nothing(state, Deed.FORGET)), "rewritten": rewritten, "tombstones": tombstones}
     return ForgetPlan(**nothing, selection=selection, found=found)
 
 
@@ -111,7 +111,7 @@ def plan_undo(now: TableState, then: TableState) -> UndoPlan:
     """The plan of going back to a state that was: files in and out, its watermark, the ledger's difference."""
     present, wanted = {file.path for file in now.files}, {file.path for file in then.files}
     return UndoPlan(
-        operation=Operation.UNDO,
+        operation=Deed.UNDO,
         version=now.version,
         head=now.head,
         slots=(),

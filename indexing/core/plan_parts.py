@@ -12,7 +12,7 @@ from typing import Any
 
 from tidewheel.indexing.core.ledger import part_cells
 from tidewheel.indexing.core.plan import Draft, Plan, watermark_after
-from tidewheel.indexing.core.receipts import BatchKey, Cell, Operation
+from tidewheel.indexing.core.receipts import BatchKey, Cell, Deed
 from tidewheel.indexing.core.state import TableState
 
 
@@ -43,7 +43,7 @@ def plan_parts(state: TableState, keys: Iterable[BatchKey], expire_through: int 
     for subindex, files in sorted(state.by_subindex().items()):
         draft.decide(subindex, files, alive.get(subindex, 0), rows)
     return PartsPlan(
-        operation=Operation.UPDATE,
+        operation=Deed.UPDATE,
         version=state.version,
         head=state.head,
         slots=(),

@@ -10,7 +10,7 @@ from typing import Any
 HASH_MODULUS = 1 << 64
 
 
-class Operation(StrEnum):
+class Deed(StrEnum):
     INIT = "init"
     UPDATE = "update"
     EXPIRE = "expire"
@@ -215,7 +215,7 @@ class Observation:
 class Receipt:
     """What one committed operation did. Exactly one rides in each commit that advances the head."""
 
-    operation: Operation
+    operation: Deed
     attempt: str
     head: int
     watermark: int | None
@@ -268,7 +268,7 @@ class Receipt:
         return Receipt(
             **{
                 **known_fields(Receipt, values),
-                "operation": Operation(values["operation"]),
+                "operation": Deed(values["operation"]),
                 "slots": tuple(SlotReceipt.from_json(one) for one in values["slots"]),
                 "forgotten": tuple((slot, cells_from_json(cells)) for slot, cells in values["forgotten"]),
                 "forgotten_parts": tuple(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tidewheel.indexing.core.batches import batches_at, made_of
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def expected_rows(
 
     What a forget may have taken is expected where its rows stay, empty.
     """
-    forgets = (at for at, one in receipts if one.operation is Operation.FORGET and not stays)
+    forgets = (at for at, one in receipts if one.operation is Deed.FORGET and not stays)
     forgotten_at = max(forgets, default=-1)
     counts = {
         (one.slot, receipt.attempt): counted(one)

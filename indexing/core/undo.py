@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import Batch, BatchKey, Operation, Receipt, Restoration, Tombstone
+from tidewheel.indexing.core.receipts import Batch, BatchKey, Deed, Receipt, Restoration, Tombstone
 from tidewheel.indexing.errors import InvalidInput
 
 _BARRIERS = {
-    Operation.INIT: ("it created the archive", "delete the archive's folder if it is not wanted"),
-    Operation.FORGET: ("what was forgotten stays forgotten", "replay single slots instead: tidewheel update --slot"),
-    Operation.MIGRATE: ("it changed the layout", "move to the layout that was: tidewheel migrate"),
+    Deed.INIT: ("it created the archive", "delete the archive's folder if it is not wanted"),
+    Deed.FORGET: ("what was forgotten stays forgotten", "replay single slots instead: tidewheel update --slot"),
+    Deed.MIGRATE: ("it changed the layout", "move to the layout that was: tidewheel migrate"),
 }
 
 

@@ -165,7 +165,7 @@ def candidate_generations(span: int, constraints: Constraints = Constraints()) -
     """The grid: small G×E under every strategy, and one column per slot, where expiry only drops files.
 
     With one column per slot appending never mixes expirations, so `no_rebuild` does what `expire_rebuild`
-    does and is left out; the bound on runs is tried there at its default, at half of it and out of the way: folding
+    does and is left out; the bound on runs is tried there at its default, at half of it and out of the way: joining
     costs a rewrite and saves probes files to open.
     """
     dead_share_max = DEAD_SHARE_MAX if constraints.dead_share_max is None else constraints.dead_share_max

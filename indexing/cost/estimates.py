@@ -8,8 +8,8 @@ interval, what an update of slot k finds in its row and column, older than its o
 
 `rebuild` rewrites row + column − both, `expire_rebuild` the column. That is exact while every row has
 something that expires; where few lifetimes occur, rows without are left alone and it is an upper bound.
-Folding for `runs_max` is played through from one turn of a column to the next; where nothing turns, it is
-approximated, as is folding for `dead_share_max`, by how often a sub-index comes to pass the bound. Files that are cut
+Joining for `runs_max` is played through from one turn of a column to the next; where nothing turns, it is
+approximated, as is joining for `dead_share_max`, by how often a sub-index comes to pass the bound. Files that are cut
 between tasks (`sharing`) are left out.
 
 The rules of thumb `rebuild_amplification` and `expire_rebuild_amplification` are for uniform lifetimes and
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil, inf
 
-from tidewheel.indexing.core.folding import fold_count
+from tidewheel.indexing.core.joining import join_count
 from tidewheel.indexing.core.layouts import Generation, LayoutKind, Strategy
 from tidewheel.indexing.cost.model import Method, Prediction, require_span
 from tidewheel.indexing.cost.workloads import Workload
@@ -65,11 +65,11 @@ def estimate(workload: Workload, generation: Generation) -> Prediction:
 
 
 @dataclass(frozen=True)
-class _Folding:
+class _Joining:
     """What the bound on runs costs and leaves, per update."""
 
     rewritten_bytes: float
-    folds: int
+    joins: int
     mean_runs: float
 
 
@@ -105,27 +105,27 @@ class _Sums:
         return self._prediction(rewritten, rewritten, writes, runs=self.rows * self.columns)
 
     def expire_rebuild(self) -> Prediction:
-        """One column turns per update; before that, its sub-indices may have folded several times."""
-        folding = self._folding()
-        rewritten = self._column_bytes() + folding.rewritten_bytes
+        """One column turns per update; before that, its sub-indices may have joined several times."""
+        joining = self._joining()
+        rewritten = self._column_bytes() + joining.rewritten_bytes
         turned = self.rows - 1 if self.columns_mix else 0
-        runs = folding.mean_runs if folding.folds else self._runs_between_turns()
+        runs = joining.mean_runs if joining.joins else self._runs_between_turns()
         return self._prediction(rewritten, rewritten, self._received_columns() + turned, runs=runs)
 
     def no_rebuild(self) -> Prediction:
-        """Nothing turns; a sub-index folds when it has collected too many runs or too many dead bytes."""
+        """Nothing turns; a sub-index joins when it has collected too many runs or too many dead bytes."""
         pause = self._pause_updates()
         subindices = self.rows * self.columns
-        unfolded_dead, unfolded_runs = self._dead_bytes_unfolded(), self._runs_unfolded()
+        unjoined_dead, unjoined_runs = self._dead_bytes_unjoined(), self._runs_unjoined()
         if pause == inf:
             writes = self._received_columns()
-            return self._prediction(0.0, 0.0, writes, runs=unfolded_runs, dead=unfolded_dead)
+            return self._prediction(0.0, 0.0, writes, runs=unjoined_runs, dead=unjoined_dead)
         live = self.workload.live_bytes
-        dead = min(unfolded_dead, self.workload.stored_bytes * pause / 2)
-        runs = min(unfolded_runs, subindices * (1 + pause / self.rows / 2))
+        dead = min(unjoined_dead, self.workload.stored_bytes * pause / 2)
+        runs = min(unjoined_runs, subindices * (1 + pause / self.rows / 2))
         read = (live + 2 * dead) / pause
-        folds = subindices / pause
-        return self._prediction(live / pause, read, self._received_columns() + folds, runs=runs, dead=dead)
+        joins = subindices / pause
+        return self._prediction(live / pause, read, self._received_columns() + joins, runs=runs, dead=dead)
 
     def _row_bytes(self) -> float:
         return self.workload.arriving_bytes * self._stepped_tails(self.generation.layout.insertion_classes)
@@ -143,22 +143,22 @@ class _Sums:
         shares = self.workload.lifetimes
         return self.workload.arriving_bytes * sum(sum(shares[first + step :: step]) for first in firsts)
 
-    def _folding(self) -> _Folding:
+    def _joining(self) -> _Joining:
         """What a column's sub-indices go through from one turn to the next; all columns are on this way at once."""
-        rewritten, folds, runs = 0.0, 0, 0.0
+        rewritten, joins, runs = 0.0, 0, 0.0
         after_turn = [self._column_bytes() / self.rows] if self.columns_mix else []
         for row in range(self.rows):
             oldest_first = list(after_turn)
             for age in range(1, self.columns):
                 piece = self._piece_bytes(self.columns - age) if age % self.rows == row else 0.0
-                count = fold_count(oldest_first[::-1], self.generation.runs_max, receives=True) if piece else 0
-                folded = [oldest_first.pop() for _ in range(count)]
-                rewritten += sum(folded)
-                folds += bool(folded)
-                oldest_first += [sum(folded) + piece] if piece else []
+                count = join_count(oldest_first[::-1], self.generation.runs_max, receives=True) if piece else 0
+                joined = [oldest_first.pop() for _ in range(count)]
+                rewritten += sum(joined)
+                joins += bool(joined)
+                oldest_first += [sum(joined) + piece] if piece else []
                 runs += len(oldest_first)
             runs += len(after_turn)
-        return _Folding(rewritten, folds, runs)
+        return _Joining(rewritten, joins, runs)
 
     def _piece_bytes(self, slots_to_turn: int) -> float:
         """What a batch brings for the column that turns so many slots after it."""
@@ -167,17 +167,17 @@ class _Sums:
 
     def _runs_between_turns(self) -> float:
         if not self.columns_mix:
-            return self._runs_unfolded()
+            return self._runs_unjoined()
         appended = self._received_columns() * (self.columns - 1) / 2
         return appended + self.columns * min(self.rows, self.workload.span - self.columns + 1)
 
     def _pause_updates(self) -> float:
-        """Updates between two folds of a sub-index; infinite where no bound is ever passed."""
+        """Updates between two joins of a sub-index; infinite where no bound is ever passed."""
         generation, workload = self.generation, self.workload
         by_runs = generation.runs_max * generation.layout.insertion_classes
         batches = ceil(workload.span / generation.layout.insertion_classes)
         pause: float = by_runs if batches > generation.runs_max else inf
-        share, dead = generation.dead_share_max, self._dead_bytes_unfolded()
+        share, dead = generation.dead_share_max, self._dead_bytes_unjoined()
         if dead > share * (dead + workload.live_bytes):
             by_dead = share / (1 - share) * workload.live_bytes / workload.stored_bytes
             pause = min(pause, max(self.columns, by_dead))
@@ -192,13 +192,13 @@ class _Sums:
         classes = self.generation.layout.expiration_classes
         return {d % classes: d for d, share in enumerate(self.workload.lifetimes) if d and share}
 
-    def _dead_bytes_unfolded(self) -> float:
+    def _dead_bytes_unjoined(self) -> float:
         """Every appended piece stays until its last record has expired."""
         last, classes = self._last_lifetimes(), self.generation.layout.expiration_classes
         waits = (share * (last[d % classes] - d) for d, share in enumerate(self.workload.lifetimes) if d and share)
         return self.workload.arriving_bytes * sum(waits)
 
-    def _runs_unfolded(self) -> float:
+    def _runs_unjoined(self) -> float:
         return float(sum(self._last_lifetimes().values()))
 
     def _touched(self) -> float:

@@ -8,7 +8,7 @@ sub-index, which are inferred from the cells, as follows.
     rebuild         one run per sub-index
     expire_rebuild  one run for what was there when its column last turned, one for each batch since
     no_rebuild      one run for each batch
-                    and never more than `runs_max`: beyond it, the young ones have been joined (`folding`)
+                    and never more than `runs_max`: beyond it, the young ones have been joined (`joining`)
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tidewheel.indexing.core.folding import fold_count
+from tidewheel.indexing.core.joining import join_count
 from tidewheel.indexing.core.layouts import Generation, Layout, Strategy
 from tidewheel.indexing.cost.simulation import ClassPair, Run, Simulation
 from tidewheel.indexing.errors import InvalidInput
 
 Cell = tuple[int, int]  # insertion slot, expiration slot
 Size = tuple[int, int]  # rows, bytes
-Cells = Mapping[Cell, Size]
-Stored = Mapping[Generation, Cells]
+SizesByCell = Mapping[Cell, Size]
+Stored = Mapping[Generation, SizesByCell]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def forecast(stored: Stored, watermark: int, updates: int, repeated_slots: int =
 
     `stored` holds the cells of each generation that still has any; the one with the highest number receives
     what arrives. With `repeated_slots` = n, batches like the mean of the last n slots are assumed; with 0,
-    none. Cells that the watermark has passed are ignored. Cost: updates × (cells + what an update meets).
+    none. SizesByCell that the watermark has passed are ignored. Cost: updates × (cells + what an update meets).
 
     >>> from tidewheel.indexing.core.layouts import LayoutKind
     >>> generation = Generation(1, Layout(LayoutKind.ROUND_ROBIN, 1, 2, span=4), Strategy.EXPIRE_REBUILD)
@@ -192,7 +192,7 @@ def _by_expiration(stored: Stored) -> tuple[dict[int, int], dict[int, int]]:
     return rows, sizes
 
 
-def _simulation_of(generation: Generation, cells: Cells, watermark: int) -> Simulation:
+def _simulation_of(generation: Generation, cells: SizesByCell, watermark: int) -> Simulation:
     """A simulation that begins with the runs that the cells most likely lie in."""
     turned = _last_turns(generation.layout, watermark)
     batches: dict[ClassPair, dict[int, dict[int, float]]] = {}
@@ -203,7 +203,7 @@ def _simulation_of(generation: Generation, cells: Cells, watermark: int) -> Simu
         own[expiration_slot] = own.get(expiration_slot, 0.0) + size
     simulation = Simulation(generation)
     for subindex, runs in batches.items():
-        for run_cells in _folded(generation.runs_max, runs):
+        for run_cells in _joined(generation.runs_max, runs):
             simulation.store(subindex, run_cells)
     return simulation
 
@@ -225,11 +225,11 @@ def _run_of(strategy: Strategy, insertion_slot: int, turned: int) -> int:
     return 0
 
 
-def _folded(runs_max: int, runs: Mapping[int, dict[int, float]]) -> list[dict[int, float]]:
+def _joined(runs_max: int, runs: Mapping[int, dict[int, float]]) -> list[dict[int, float]]:
     """The runs, oldest first, joined as if they had come one by one; what is alive stands for what was then."""
     found: list[dict[int, float]] = []
     for name in sorted(runs):
         youngest_first = [sum(cells.values()) for cells in reversed(found)]
-        kept = len(found) - fold_count(youngest_first, runs_max, receives=True)
+        kept = len(found) - join_count(youngest_first, runs_max, receives=True)
         found = [*found[:kept], Run.joined([*found[kept:], runs[name]]).cells]
     return found

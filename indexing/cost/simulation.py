@@ -6,7 +6,7 @@ expiration slot and how many dead bytes it still carries. One update of slot k, 
 1. In column class(k), what expires at k turns from live to dead; a run without live bytes is dropped unread.
 2. `rebuild` re-clusters row class(k), `rebuild` and `expire_rebuild` the column where a run carries
    dead bytes or there are several runs; every strategy re-clusters a sub-index with too many dead bytes,
-   and the young runs of one with too many (`folding`).
+   and the young runs of one with too many (`joining`).
 3. What is re-clustered becomes one run, joined with its piece of the batch; any other piece is a new run.
 4. What was written is shared out among tasks (`sharing`), which tells how many files it makes.
 
@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil
 
-from tidewheel.indexing.core.folding import fold_count
+from tidewheel.indexing.core.joining import join_count
 from tidewheel.indexing.core.layouts import Generation, Strategy
 from tidewheel.indexing.core.sharing import shared, tasks_for
 from tidewheel.indexing.cost import medium
 
 ClassPair = tuple[int, int]  # row g, column e
-Cells = Mapping[int, float]  # expiration slot → live bytes
+LiveBytes = Mapping[int, float]  # expiration slot → live bytes
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class Run:
         return self.live_bytes + self.dead_bytes
 
     @staticmethod
-    def of(cells: Cells) -> Run:
+    def of(cells: LiveBytes) -> Run:
         return Run(dict(cells), sum(cells.values()))
 
     @staticmethod
-    def joined(parts: Iterable[Cells]) -> Run:
+    def joined(parts: Iterable[LiveBytes]) -> Run:
         """One run of several: what re-clustering makes of them."""
         cells: dict[int, float] = defaultdict(float)
         for part in parts:
@@ -116,7 +116,7 @@ class Simulation:
         self._runs: dict[ClassPair, list[Run]] = {}
         self._columns: dict[int, int] = {}
 
-    def store(self, subindex: ClassPair, cells: Cells) -> None:
+    def store(self, subindex: ClassPair, cells: LiveBytes) -> None:
         """Put a run where it already lies, as no update's work."""
         before = self._figures([subindex])
         run = Run.of(cells)
@@ -128,7 +128,7 @@ class Simulation:
         """Runs per sub-index that has any."""
         return {subindex: len(runs) for subindex, runs in self._runs.items()}
 
-    def update(self, slot: int, batch: Cells | None) -> UpdateFigures:
+    def update(self, slot: int, batch: LiveBytes | None) -> UpdateFigures:
         """Apply the next slot: its batch by expiration slot (none: expiry alone), and what expires at it."""
         row = self.generation.layout.row_of(slot) if batch is not None else None
         pieces = self._pieces(row, slot, batch or {})
@@ -153,7 +153,7 @@ class Simulation:
             dropped_runs=tally.dropped_runs,
         )
 
-    def _pieces(self, row: int | None, slot: int, batch: Cells) -> dict[ClassPair, dict[int, float]]:
+    def _pieces(self, row: int | None, slot: int, batch: LiveBytes) -> dict[ClassPair, dict[int, float]]:
         """The batch by sub-index; what is dead before its own update is never stored."""
         pieces: dict[ClassPair, dict[int, float]] = {}
         if row is None:
@@ -172,7 +172,7 @@ class Simulation:
         tally.dropped_runs += len(runs) - len(survivors)
         self._runs[subindex] = survivors
 
-    def _settle(self, subindex: ClassPair, receives: bool, turns: bool, piece: Cells | None, tally: _Tally) -> None:
+    def _settle(self, subindex: ClassPair, receives: bool, turns: bool, piece: LiveBytes | None, tally: _Tally) -> None:
         """Re-cluster the sub-index or append to it, and drop it from the books when it is empty."""
         runs = self._runs.get(subindex, [])
         kept = len(runs) - self._reclustered(runs, receives, turns)
@@ -215,7 +215,7 @@ class Simulation:
         stored_bytes = sum(run.stored_bytes for run in runs)
         if partly_dead and dead_bytes > generation.dead_share_max * stored_bytes:
             return len(runs)
-        return fold_count([run.stored_bytes for run in reversed(runs)], generation.runs_max, receives)
+        return join_count([run.stored_bytes for run in reversed(runs)], generation.runs_max, receives)
 
     def _column_of(self, slot: int) -> int:
         if slot not in self._columns:

@@ -19,7 +19,7 @@ from typing import Any
 
 from tidewheel.indexing.core.layouts import Strategy
 from tidewheel.indexing.core.ledger import Ledger, fold_all
-from tidewheel.indexing.core.receipts import Cell, Operation, Receipt
+from tidewheel.indexing.core.receipts import Cell, Deed, Receipt
 from tidewheel.indexing.core.slots import TimeAxis, ranges_of
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 from tidewheel.indexing.printable import counted
@@ -28,7 +28,7 @@ CellAt = tuple[int, int]
 PATHS_SHOWN = 3
 
 
-class Kind(StrEnum):
+class Flaw(StrEnum):
     LOST = "lost"
     DOUBLED = "doubled"
     CHANGED = "changed"
@@ -49,7 +49,7 @@ class Kind(StrEnum):
 class Finding:
     """One thing that is not as it must be. `slots`, first to last, are those whose batches would mend it."""
 
-    kind: Kind
+    kind: Flaw
     message: str
     cell: CellAt | None = None
     path: str | None = None
@@ -115,11 +115,11 @@ def _cell_finding(axis: TimeAxis, at: CellAt, known: Cell, there: Cell, paths: S
     expected: int | str = known.rows
     found: int | str = there.rows
     if there.rows < known.rows:
-        kind, what = Kind.LOST, f"{known.rows - there.rows} of {known.rows} records are gone from {cell}"
+        kind, what = Flaw.LOST, f"{known.rows - there.rows} of {known.rows} records are gone from {cell}"
     elif there.rows > known.rows:
-        kind, what = Kind.DOUBLED, f"{counted(there.rows, 'record')} in {cell}, not {known.rows:,}"
+        kind, what = Flaw.DOUBLED, f"{counted(there.rows, 'record')} in {cell}, not {known.rows:,}"
     else:
-        kind, what = Kind.CHANGED, f"not what was stored: the {counted(known.rows, 'record')} of {cell}"
+        kind, what = Flaw.CHANGED, f"not what was stored: the {counted(known.rows, 'record')} of {cell}"
         expected, found = f"{known.hash:016x}", f"{there.hash:016x}"
     path = paths[0] if paths else None
     return Finding(kind, f"{what}{where}", at, path, expected, found, (at[0], at[0]))
@@ -161,7 +161,7 @@ def _misplaced(state: TableState, content: FileContent) -> Iterator[Finding]:
             belongs = (record.generation, *belongs[1:])
         if belongs != fact.subindex:
             yield Finding(
-                Kind.MISPLACED,
+                Flaw.MISPLACED,
                 f"in sub-index {fact.subindex} instead of {belongs}: {counted(cell.rows, 'record')} of slot "
                 f"{axis.name(at[0])}, expiring in slot {axis.name(at[1])}: {fact.path}",
                 at,
@@ -185,7 +185,7 @@ def _slot_statistics(content: FileContent) -> Iterator[Finding]:
         if said != real:
             narrower = said[0] > real[0] or said[1] < real[1]
             yield Finding(
-                Kind.STATISTICS,
+                Flaw.STATISTICS,
                 f"the log says {column} is from {said[0]} to {said[1]}, it is from {real[0]} to {real[1]}: {fact.path}"
                 + ("; records outside are not found" if narrower else ""),
                 None,
@@ -213,7 +213,7 @@ def _overdue(state: TableState, contents: Sequence[FileContent], *, settled: boo
             gone = dead[one.fact.path]
             if gone and (beyond or gone == one.rows):
                 yield Finding(
-                    Kind.OVERDUE,
+                    Flaw.OVERDUE,
                     f"{gone} of {one.rows} records in {one.fact.path} expired by slot "
                     f"{state.definition.axis.name(watermark)} and should have left sub-index {subindex}",
                     min(at for at in one.cells if at[1] <= watermark),
@@ -232,12 +232,12 @@ def file_list_findings(files: Iterable[FileFact], attempts: Iterable[str]) -> li
     known, findings = set(attempts), []
     for path, times in Counter(file.path for file in files).items():
         if times > 1:
-            findings.append(Finding(Kind.DOUBLED, f"{path} is in the log {times} times", None, path, 1, times))
+            findings.append(Finding(Flaw.DOUBLED, f"{path} is in the log {times} times", None, path, 1, times))
     for file in files:
         # A run is an attempt and the number of its folder.
         if file.run.rpartition("-")[0] not in known:
             message = f"no commit of tidewheel wrote {file.path}, which is in the table"
-            findings.append(Finding(Kind.FOREIGN, message, None, file.path, slots=hit_range(file)))
+            findings.append(Finding(Flaw.FOREIGN, message, None, file.path, slots=hit_range(file)))
     return findings
 
 
@@ -250,18 +250,18 @@ def receipt_findings(
     for first, last in ranges_of(at for at in range(version + 1) if at not in there):
         named = f"version {first}" if first == last else f"versions {first} to {last}"
         findings.append(
-            Finding(Kind.FOREIGN, f"no receipt of {named}: something else committed it, or it was lost", found=named)
+            Finding(Flaw.FOREIGN, f"no receipt of {named}: something else committed it, or it was lost", found=named)
         )
     before: Receipt | None = None
     for at, receipt in receipts:
-        findings += [Finding(Kind.DAMAGED_LEDGER, f"version {at}: {fault}") for fault in _faults(before, receipt)]
+        findings += [Finding(Flaw.DAMAGED_LEDGER, f"version {at}: {fault}") for fault in _faults(before, receipt)]
         before = receipt
     if before is not None and before.head != head:
         message = f"the table's head is {head}, that of its last receipt {before.head}"
-        findings.append(Finding(Kind.DAMAGED_LEDGER, message, expected=before.head, found=head))
+        findings.append(Finding(Flaw.DAMAGED_LEDGER, message, expected=before.head, found=head))
     if before is not None and before.watermark != watermark:
         message = f"the table's watermark is slot {watermark}, that of its last receipt {before.watermark}"
-        findings.append(Finding(Kind.DAMAGED_LEDGER, message, expected=before.watermark, found=watermark))
+        findings.append(Finding(Flaw.DAMAGED_LEDGER, message, expected=before.watermark, found=watermark))
     return findings
 
 
@@ -275,7 +275,7 @@ def ledger_findings(ledger: Ledger, receipts: Iterable[tuple[int, Receipt]], spa
         "tombstones": (set(again.tombstones), set(ledger.tombstones)),
     }
     return [
-        Finding(Kind.DAMAGED_LEDGER, f"the ledger's {name} are not what its receipts add up to")
+        Finding(Flaw.DAMAGED_LEDGER, f"the ledger's {name} are not what its receipts add up to")
         for name, (folded, stored) in pairs.items()
         if folded != stored
     ]
@@ -288,12 +288,12 @@ def _faults(before: Receipt | None, receipt: Receipt) -> Iterator[str]:
     if receipt.slots and receipt.watermark is not None and receipt.watermark < max(s.slot for s in receipt.slots):
         yield f"the watermark {receipt.watermark} is behind the batch that was committed with it"
     if before is None:
-        if receipt.operation is not Operation.INIT:
+        if receipt.operation is not Deed.INIT:
             yield f"the first receipt is of {receipt.operation.value}, not of init"
         return
     if receipt.head != before.head + 1:
         yield f"head {receipt.head} follows head {before.head}"
-    if before.watermark is None or receipt.operation is Operation.UNDO:
+    if before.watermark is None or receipt.operation is Deed.UNDO:
         return
     if receipt.watermark is None or receipt.watermark < before.watermark:
         yield f"the watermark went back from {before.watermark} to {receipt.watermark}"

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from tidewheel.indexing.core.ledger import Ledger, cells_with, cells_without, fold, part_cells
-from tidewheel.indexing.core.receipts import BatchKey, Cell, Cells, Operation, Receipt
+from tidewheel.indexing.core.receipts import BatchKey, Cell, Cells, Deed, Receipt
 
 
 class Why(StrEnum):
@@ -45,7 +45,7 @@ class Change:
     """What one commit changed: batches that count from now on, cells that came and left, the watermark."""
 
     version: int
-    operation: Operation
+    operation: Deed
     attempt: str
     committed_us: int
     watermark_before: int | None

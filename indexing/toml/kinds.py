@@ -23,7 +23,7 @@ from tidewheel.indexing.errors import InvalidInput
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """`schema` is what a JSON schema says of the value."""
 
     title: str
@@ -76,7 +76,7 @@ def kind_name(value: object) -> str:
     return names.get(type(value), "another type")
 
 
-def duration(minimum_us: int, maximum_us: int, too_long: str = "") -> Kind:
+def duration(minimum_us: int, maximum_us: int, too_long: str = "") -> ValueKind:
     """A fixed duration within closed bounds, in microseconds."""
 
     def check(value: object) -> int:
@@ -89,10 +89,10 @@ def duration(minimum_us: int, maximum_us: int, too_long: str = "") -> Kind:
             raise InvalidInput(f"longer than {duration_text(maximum_us)}", too_long or USUAL)
         return checked
 
-    return Kind("duration", check, {"type": "string", "pattern": r"^(P.+|(\d+(w|d|h|m|s|ms|us))+)$"})
+    return ValueKind("duration", check, {"type": "string", "pattern": r"^(P.+|(\d+(w|d|h|m|s|ms|us))+)$"})
 
 
-def whole(minimum: int, maximum: int) -> Kind:
+def whole(minimum: int, maximum: int) -> ValueKind:
     """A whole number within closed bounds."""
 
     bounds = f"{minimum} to {maximum}"
@@ -104,10 +104,10 @@ def whole(minimum: int, maximum: int) -> Kind:
             raise InvalidInput("out of bounds", f"give a whole number, {bounds}")
         return value
 
-    return Kind(f"whole number, {bounds}", check, {"type": "integer", "minimum": minimum, "maximum": maximum})
+    return ValueKind(f"whole number, {bounds}", check, {"type": "integer", "minimum": minimum, "maximum": maximum})
 
 
-def choice(*known: str | StrEnum, notes: Mapping[str, str] | None = None) -> Kind:
+def choice(*known: str | StrEnum, notes: Mapping[str, str] | None = None) -> ValueKind:
     """One of a few words; `notes` says why a plausible word is none of them."""
     words = {str(word): word for word in known}
     quoted = " or ".join(f'"{word}"' for word in words)
@@ -118,7 +118,7 @@ def choice(*known: str | StrEnum, notes: Mapping[str, str] | None = None) -> Kin
         reason = (notes or {}).get(value) if isinstance(value, str) else None
         raise InvalidInput(reason or "not one of the choices", f"choose {quoted}")
 
-    return Kind(" or ".join(f"`{word}`" for word in words), check, {"enum": list(words)})
+    return ValueKind(" or ".join(f"`{word}`" for word in words), check, {"enum": list(words)})
 
 
 def _name(value: object) -> str:
@@ -172,9 +172,9 @@ def _trimmed(value: object) -> str:
     return checked
 
 
-NAME = Kind("name", _name, {"type": "string", "pattern": f"^{NAME_PATTERN}$"})
-SHARE = Kind("share, 0 to 1", _share)
-FLAG = Kind("`true` or `false`", _flag)
-MOMENT = Kind("moment with time zone", _moment)
-CRON = Kind("preset or 5-field cron", _cron)
-TEXT = Kind("text", _trimmed, {"type": "string"})
+NAME = ValueKind("name", _name, {"type": "string", "pattern": f"^{NAME_PATTERN}$"})
+SHARE = ValueKind("share, 0 to 1", _share)
+FLAG = ValueKind("`true` or `false`", _flag)
+MOMENT = ValueKind("moment with time zone", _moment)
+CRON = ValueKind("preset or 5-field cron", _cron)
+TEXT = ValueKind("text", _trimmed, {"type": "string"})

@@ -16,7 +16,7 @@ from typing import Any
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.toml.kinds import Kind
+from tidewheel.indexing.toml.kinds import ValueKind
 from tidewheel.indexing.toml.lines import KeyPath, key_lines, line_of
 from tidewheel.indexing.toml.text import toml_text
 
@@ -36,7 +36,7 @@ class Field:
 
     section: str
     key: str
-    kind: Kind
+    kind: ValueKind
     meaning: str
     example: object
     default: object = Absent.FAULT

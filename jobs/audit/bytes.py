@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.rules.audit import Finding, Kind, hit_range
+from tidewheel.indexing.rules.audit import Finding, Flaw, hit_range
 from tidewheel.storage.location import Location
 
 READERS = 2
@@ -45,7 +45,7 @@ def _finding(location: Location, fact: FileFact) -> Finding | None:
         return None
     first, last = wrong
     message = f"bytes {first} to {last} of {fact.path} are not those that were written"
-    return Finding(Kind.CHANGED, message, None, fact.path, slots=hit_range(fact))
+    return Finding(Flaw.CHANGED, message, None, fact.path, slots=hit_range(fact))
 
 
 def _chunk_bytes(sums: bytes, fact: FileFact) -> int | None:

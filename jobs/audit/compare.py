@@ -18,13 +18,13 @@ from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.commit import partition_fields, stored_fields
-from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.state import FileFact, TableState
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.printable import counted, one_line
 from tidewheel.indexing.rules.audit import (
     Finding,
-    Kind,
+    Flaw,
     backfill_command,
     backfill_range,
     content_findings,
@@ -66,7 +66,7 @@ class AuditReport:
     @property
     def whole(self) -> bool:
         """Whether the archive holds what it must, and at most other readers are misled."""
-        return all(one.kind is Kind.OTHER_READERS for one in self.findings)
+        return all(one.kind is Flaw.OTHER_READERS for one in self.findings)
 
     def to_json(self) -> dict[str, Any]:
         return {**self.__dict__, "clean": self.clean, "findings": [one.to_json() for one in self.findings]}
@@ -128,10 +128,10 @@ def _row_findings(snapshot: Snapshot, readable: Sequence[FileFact]) -> list[Find
 def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:
     """An archive that cannot be opened is a finding; a place without one is the caller's mistake."""
     if isinstance(error, Damaged):
-        return Finding(Kind.UNREADABLE, error.message, None, "_delta_log")
+        return Finding(Flaw.UNREADABLE, error.message, None, "_delta_log")
     if not stored_files(job.location, "_delta_log"):
         raise error
-    return Finding(Kind.FORMAT, error.message, None, "_delta_log")
+    return Finding(Flaw.FORMAT, error.message, None, "_delta_log")
 
 
 def _ledger(snapshot: Snapshot) -> tuple[TableState | None, list[tuple[int, Receipt]], list[Finding]]:
@@ -140,14 +140,14 @@ def _ledger(snapshot: Snapshot) -> tuple[TableState | None, list[tuple[int, Rece
         state, receipts = state_of(snapshot), list(all_receipts(snapshot))
     except (Damaged, KeyError, TypeError, ValueError) as error:
         message = error.message if isinstance(error, Damaged) else f"the ledger cannot be understood: {error!r}"
-        return None, [], [Finding(Kind.DAMAGED_LEDGER, message)]
+        return None, [], [Finding(Flaw.DAMAGED_LEDGER, message)]
     findings = receipt_findings(receipts, version=state.version, head=state.head, watermark=state.watermark)
     findings += ledger_findings(state.ledger, receipts, state.definition.span)
     for file in stored_files(snapshot.location, LEDGER_FOLDER):
         stem = file.path.rsplit("/", 1)[-1].removesuffix(".json.gz")
         if stem.isdigit() and int(stem) > state.version:
             message = f"the ledger reaches version {int(stem)}, the log ends at {state.version}: commits were lost"
-            findings.append(Finding(Kind.DAMAGED_LEDGER, message, None, file.path, int(stem), state.version))
+            findings.append(Finding(Flaw.DAMAGED_LEDGER, message, None, file.path, int(stem), state.version))
     return state, receipts, findings
 
 
@@ -157,8 +157,8 @@ def _contents(
     contents = [reading.content for reading in readings if reading.content is not None]
     unread = [reading.fact for reading in readings if reading.content is None]
     # Only updates and expiries look at the bounds of all sub-indices.
-    done = [one.operation for _, one in receipts if one.operation is not Operation.FENCE]
-    settled = bool(done) and done[-1] in (Operation.UPDATE, Operation.EXPIRE)
+    done = [one.operation for _, one in receipts if one.operation is not Deed.FENCE]
+    settled = bool(done) and done[-1] in (Deed.UPDATE, Deed.EXPIRE)
     return content_findings(state, contents, unread, settled=settled)
 
 
@@ -167,7 +167,7 @@ def _format(snapshot: Snapshot) -> list[Finding]:
     kinds = {field.name: field.type for field in snapshot.schema.fields}
     return [
         Finding(
-            Kind.FORMAT,
+            Flaw.FORMAT,
             f"column {field.name} of the table is {kinds.get(field.name, 'missing')}, not {field.type}",
             expected=str(field.type),
             found=str(kinds.get(field.name)),
@@ -181,7 +181,7 @@ def _foreign_files(job: ArchiveJob, snapshot: Snapshot) -> list[Finding]:
     """Data files in the archive's folder that no attempt wrote and no version names."""
     named = {fact.path for fact in snapshot.files}
     return [
-        Finding(Kind.FOREIGN, f"tidewheel did not write {file.path}", None, file.path, None, file.bytes)
+        Finding(Flaw.FOREIGN, f"tidewheel did not write {file.path}", None, file.path, None, file.bytes)
         for file in stored_files(job.location)
         if file.path.endswith(".parquet")
         and not file.path.startswith("_")
@@ -200,12 +200,12 @@ def _log_entries(snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) ->
             same = entry_receipt(snapshot, version) == known.get(version)
         except (Damaged, KeyError, TypeError, ValueError) as error:
             findings.append(
-                Finding(Kind.UNREADABLE, f"the log entry {file.path}: {one_line(str(error))}", None, file.path)
+                Finding(Flaw.UNREADABLE, f"the log entry {file.path}: {one_line(str(error))}", None, file.path)
             )
             continue
         if not same:
             message = f"the receipt in the log entry {file.path} is not the one that the ledger keeps"
-            findings.append(Finding(Kind.DAMAGED_LEDGER, message, None, file.path))
+            findings.append(Finding(Flaw.DAMAGED_LEDGER, message, None, file.path))
     return findings
 
 
@@ -224,7 +224,7 @@ def _remedy(snapshot: Snapshot, findings: Sequence[Finding]) -> str:
 
 def _remedy_for_others(snapshot: Snapshot, findings: Sequence[Finding]) -> str:
     """The command, if all there is to mend is what misleads other readers."""
-    others = [one for one in findings if one.kind is Kind.OTHER_READERS]
+    others = [one for one in findings if one.kind is Flaw.OTHER_READERS]
     if not others or len(others) < len(findings):
         return ""
     return rewrite_command(snapshot) if any(one.path for one in others) else state_command(snapshot)

@@ -19,7 +19,7 @@ from pyarrow import fs
 from tidewheel.commits.statistics import file_statistics, moment_text
 from tidewheel.commits.written import CELL_COLUMNS, counted
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.rules.audit import FileContent, Finding, Kind, hit_range
+from tidewheel.indexing.rules.audit import FileContent, Finding, Flaw, hit_range
 from tidewheel.jobs.audit.others import filter_misleads, misleading_filter
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
@@ -52,11 +52,11 @@ def _reading(
     hit = hit_range(fact)
     if info.type != fs.FileType.File:
         message = f"the data file {fact.path} is missing, with {fact.rows} rows"
-        return FileReading(fact, None, (Finding(Kind.MISSING_FILE, message, None, fact.path, fact.bytes, 0, hit),))
+        return FileReading(fact, None, (Finding(Flaw.MISSING_FILE, message, None, fact.path, fact.bytes, 0, hit),))
     findings = []
     if info.size != fact.bytes:
         message = f"the data file {fact.path} has {info.size} bytes, the log says {fact.bytes}"
-        findings.append(Finding(Kind.WRONG_SIZE, message, None, fact.path, fact.bytes, info.size, hit))
+        findings.append(Finding(Flaw.WRONG_SIZE, message, None, fact.path, fact.bytes, info.size, hit))
     try:
         content, bounds, misleads = _content(snapshot.location, fact, snapshot.definition.key)
     except (OSError, pa.ArrowException, KeyError, ValueError, OverflowError, MemoryError) as error:
@@ -64,7 +64,7 @@ def _reading(
         return FileReading(fact, None, tuple(findings))
     if content.rows != fact.rows:
         message = f"the data file {fact.path} holds {content.rows} rows, the log says {fact.rows}"
-        findings.append(Finding(Kind.COUNT, message, None, fact.path, fact.rows, content.rows, hit))
+        findings.append(Finding(Flaw.COUNT, message, None, fact.path, fact.rows, content.rows, hit))
     findings += _narrow(fact, said[fact.path], bounds)
     if misleads:
         findings.append(misleading_filter(snapshot, fact))
@@ -74,7 +74,7 @@ def _reading(
 def unreadable(fact: FileFact, error: object) -> Finding:
     said = str(error).splitlines()[0] if str(error) else type(error).__name__
     message = f"the data file {fact.path} cannot be read: {said}"
-    return Finding(Kind.UNREADABLE, message, None, fact.path, fact.rows, None, hit_range(fact))
+    return Finding(Flaw.UNREADABLE, message, None, fact.path, fact.rows, None, hit_range(fact))
 
 
 def _content(
@@ -102,7 +102,7 @@ def _narrow(
         if (low is not None and low > least) or (high is not None and high < greatest):
             message = f"the log says {name} is from {low} to {high} in {fact.path}, it is from {least} to {greatest}"
             findings.append(
-                Finding(Kind.STATISTICS, message, None, fact.path, f"{least}..{greatest}", f"{low}..{high}")
+                Finding(Flaw.STATISTICS, message, None, fact.path, f"{least}..{greatest}", f"{low}..{high}")
             )
     return findings
 

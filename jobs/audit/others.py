@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow.parquet as pq
 
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.rules.audit import Finding, Kind
+from tidewheel.indexing.rules.audit import Finding, Flaw
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.statistics_columns import PROPERTY, to_state
 
@@ -39,7 +39,7 @@ def misleading_filter(snapshot: Snapshot, fact: FileFact) -> Finding:
         f"DuckDB 1.5 passes records by because of the Bloom filter on {column} in {fact.path}; rewrite it: "
         f"{rewrite_command(snapshot)}"
     )
-    return Finding(Kind.OTHER_READERS, message, None, fact.path)
+    return Finding(Flaw.OTHER_READERS, message, None, fact.path)
 
 
 def statement_findings(snapshot: Snapshot) -> list[Finding]:
@@ -52,4 +52,4 @@ def statement_findings(snapshot: Snapshot) -> list[Finding]:
         f"the next operation mends it, or: {state_command(snapshot)}"
     )
     found = snapshot.table.metadata().configuration.get(PROPERTY)
-    return [Finding(Kind.OTHER_READERS, message, expected=value, found=found)]
+    return [Finding(Flaw.OTHER_READERS, message, expected=value, found=found)]

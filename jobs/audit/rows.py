@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted, one_line
-from tidewheel.indexing.rules.audit import Finding, Kind
+from tidewheel.indexing.rules.audit import Finding, Flaw
 from tidewheel.jobs.audit.files import unreadable
 from tidewheel.jobs.data.expressions import expiration_slot_of, quoted, row_hash
 from tidewheel.jobs.data.schema import full_schema_of
@@ -74,7 +74,7 @@ def _wrong_rows(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> li
             f"not as stored: {counted(row['rows'], 'record')} of slot {axis.name(slot)}, expiring in slot "
             f"{axis.name(row['exp_slot'])}{example}: {path}"
         )
-        findings.append(Finding(Kind.CHANGED, message, (slot, row["exp_slot"]), path, 0, row["rows"], (slot, slot)))
+        findings.append(Finding(Flaw.CHANGED, message, (slot, row["exp_slot"]), path, 0, row["rows"], (slot, slot)))
     return findings
 
 

@@ -14,7 +14,7 @@ from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.side_tables import expected_rows
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.rules.audit import Finding, Kind
+from tidewheel.indexing.rules.audit import Finding, Flaw
 from tidewheel.storage.location import SIDE_FOLDER
 from tidewheel.storage.snapshot import Snapshot
 
@@ -31,7 +31,7 @@ def _findings(
     try:
         rows = side.read(job.location)
     except (Damaged, DeltaError, OSError, ArrowException) as error:
-        return [Finding(Kind.UNREADABLE, f"the {side.name} cannot be read: {error}", None, path)]
+        return [Finding(Flaw.UNREADABLE, f"the {side.name} cannot be read: {error}", None, path)]
     there: Counter[tuple[int, str]] = Counter()
     if rows is not None:
         there.update(side.keys(rows))
@@ -41,7 +41,7 @@ def _findings(
     for (slot, attempt), rows_expected in expected.items():
         found = there[slot, attempt]
         if found != rows_expected:
-            kind = Kind.LOST if found < rows_expected else Kind.DOUBLED
+            kind = Flaw.LOST if found < rows_expected else Flaw.DOUBLED
             name = snapshot.definition.axis.name(slot)
             message = f"{found} records of slot {name} in the {side.name}, its receipt counts {rows_expected}"
             findings.append(Finding(kind, message, None, path, rows_expected, found, (slot, slot)))

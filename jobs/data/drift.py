@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
-from tidewheel.indexing.core.receipts import Operation
+from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.schema import columns_of, refuse_unknown_kinds
 from tidewheel.jobs.data.source_reader import ADDED_BY_READING
@@ -41,7 +41,7 @@ def fitted(frames: Sequence[DataFrame], snapshot: Snapshot, policy: str) -> tupl
 def added_columns(snapshot: Snapshot) -> frozenset[str]:
     """The columns that came after the archive's first batches. Cost: nothing, or in old archives all receipts."""
     marked = {field.name for field in snapshot.columns if ADDED_MARK.items() <= dict(field.metadata).items()}
-    notes = [receipt.note for _, receipt in all_receipts(snapshot) if receipt.operation is Operation.WIDEN]
+    notes = [receipt.note for _, receipt in all_receipts(snapshot) if receipt.operation is Deed.WIDEN]
     return frozenset(marked).union(*(note.removeprefix(_OLD_NOTE).split(", ") for note in notes))
 
 

@@ -23,7 +23,7 @@ from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.rules.audit import Finding, Kind
+from tidewheel.indexing.rules.audit import Finding, Flaw
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.derivation import derived_job, source_job, stored_trees
 from tidewheel.local.standing.derived import PART, completed, expiration_slots
@@ -81,7 +81,7 @@ def _changed_rows(snapshot: Snapshot, fact: FileFact) -> Iterator[Finding]:
     cells = zip(*(wrong.column(name).to_pylist() for name in ("ins_slot", "exp_slot")), strict=True)
     for (slot, expiration), count in sorted(Counter(cells).items()):
         message = f"not as stored: {counted(count, 'row')} of slot {axis.name(slot)}: {fact.path}"
-        yield Finding(Kind.CHANGED, message, (slot, expiration), fact.path, 0, count)
+        yield Finding(Flaw.CHANGED, message, (slot, expiration), fact.path, 0, count)
 
 
 def _partials_again(source: ArchiveJob, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection) -> Iterator[Again]:
@@ -149,7 +149,7 @@ def _difference(snapshot: Snapshot, facts: Sequence[FileFact], again: Again) -> 
             f"derived again, {what} has {counted(missing, 'row')} that are not stored, and {counted(extra, 'row')} "
             "stored are not among what its source gives"
         )
-        yield Finding(Kind.CHANGED, message, None, None, wanted.num_rows, stored.num_rows)
+        yield Finding(Flaw.CHANGED, message, None, None, wanted.num_rows, stored.num_rows)
 
 
 def _unequal(wanted: pa.Table, stored: pa.Table) -> tuple[int, int]:

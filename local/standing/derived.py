@@ -14,15 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import Field, Schema
 
+from tidewheel.commits.accounting import PROGRAM, bare_receipt
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.commit import commit_schema, create_table
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
-from tidewheel.commits.operation import Lap, Operation, Try
+from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.put import Put, Slots
-from tidewheel.commits.receipt import PROGRAM, bare_receipt
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, counted_by, read_back
 from tidewheel.indexing.core.definition import Definition
@@ -30,8 +30,7 @@ from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Stra
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.plan_parts import PartsPlan
-from tidewheel.indexing.core.receipts import BatchKey, Cell, Observation, Receipt, SlotReceipt
-from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.receipts import BatchKey, Cell, Deed, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import SubIndex, TableState
 from tidewheel.indexing.durations import MICROS_PER_UNIT
@@ -68,7 +67,7 @@ def create_derived(job: ArchiveJob, columns: Sequence[Field], definition: Defini
     """An empty derived archive whose batches are compared so many slots back."""
     now_us = job.clock()
     receipt = Receipt(
-        operation=Kind.INIT,
+        operation=Deed.INIT,
         attempt=new_attempt(now_us),
         head=0,
         watermark=None,
@@ -99,20 +98,20 @@ class Batches:
 
 
 @dataclass(frozen=True)
-class _Redefine(Operation):
+class _Redefine(Procedure):
     derived: str
     columns: tuple[Field, ...]
     horizon: int
 
     def plan(self, one: Try) -> Plan:
-        return plan_nothing(one.state, Kind.OBSERVE)
+        return plan_nothing(one.state, Deed.OBSERVE)
 
     def is_needed(self, one: Try, plan: Plan) -> bool:
         told = one.state.definition.derived == self.derived and one.state.ledger.horizon == self.horizon
         return not told or bool(self._new(one))
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
-        receipt = bare_receipt(one.job, one.state, Kind.OBSERVE, one.attempt, note="derived by other queries")
+        receipt = bare_receipt(one.job, one.state, Deed.OBSERVE, one.attempt, note="derived by other queries")
         return replace(receipt, observation=Observation(self.horizon))
 
     def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:

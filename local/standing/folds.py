@@ -22,7 +22,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.partial_sql import Input, combined
 from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
-from tidewheel.queries.aggregates import Kind
+from tidewheel.queries.aggregates import ArgumentKind
 from tidewheel.queries.standing.query import Call, Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport, slot_of_report
 from tidewheel.queries.standing.tree import RECORDS, Tree
@@ -210,6 +210,6 @@ def _plain_value(value: Any) -> Any:
 def _finished_in_sql(call: Call, columns: Sequence[str]) -> str | None:
     if call.aggregate in _PLAIN:
         return columns[-1]
-    if call.aggregate == "sum" and argument_of(call.types[0]).kind is not Kind.FLOAT:
+    if call.aggregate == "sum" and argument_of(call.types[0]).kind is not ArgumentKind.FLOAT:
         return f"CASE WHEN {columns[0]} > 0 THEN {columns[1]} END"
     return None

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidewheel.commits.accounting import receipt_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
-from tidewheel.commits.operation import Lap, Operation, Try
-from tidewheel.commits.receipt import receipt_of
+from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes, counted, read_back
 from tidewheel.indexing.core.plan import FileChange, Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
-from tidewheel.indexing.core.receipts import BatchKey, Cell, Cells, Receipt, Tombstone
-from tidewheel.indexing.core.receipts import Operation as Kind
+from tidewheel.indexing.core.receipts import BatchKey, Cell, Cells, Deed, Receipt, Tombstone
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.derived import PART
@@ -42,7 +41,7 @@ def remove_parts(job: ArchiveJob, kept: frozenset[str]) -> Outcome:
 
 
 @dataclass
-class _Remove(Operation):
+class _Remove(Procedure):
     hits: Hits
     tombstones: tuple[Tombstone, ...]
     parts_kept: frozenset[str] | None = None
@@ -58,7 +57,7 @@ class _Remove(Operation):
                 self.rows_kept[file.path] = rows.filter(pc.invert(hit))
                 self._count(rows.filter(hit), one.state.watermark)
         changes = (FileChange(file, "holds rows that go") for file in one.state.files if file.path in self.rows_kept)
-        return replace(plan_nothing(one.state, Kind.FORGET), rewritten=tuple(changes), tombstones=self.tombstones)
+        return replace(plan_nothing(one.state, Deed.FORGET), rewritten=tuple(changes), tombstones=self.tombstones)
 
     def is_needed(self, one: Try, plan: Plan | None = None) -> bool:
         new = set(self.tombstones) - set(one.state.ledger.tombstones)

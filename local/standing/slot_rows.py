@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import check_sizes
-from tidewheel.indexing.core.receipts import Batch, Operation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.receipts import Batch, Deed, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.local.keys import are_forgotten, knows
@@ -174,7 +174,7 @@ def _told(
 ) -> dict[tuple[int, str], tuple[int, SlotReceipt]]:
     found = {}
     for version, receipt in receipts:
-        if receipt.operation is Operation.UPDATE:
+        if receipt.operation is Deed.UPDATE:
             found.update(
                 {(one.slot, receipt.attempt): (version, one) for one in receipt.slots
                  if (one.slot, receipt.attempt) in wanted}

@@ -18,7 +18,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
-from tidewheel.commits.receipt import PROGRAM
+from tidewheel.commits.accounting import PROGRAM
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.shared_plan import SharedPlan
 from tidewheel.queries.standing.query import Query

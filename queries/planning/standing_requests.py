@@ -14,7 +14,7 @@ from tidewheel.queries.planning.workload import Request
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import window_of
 
-Kind = tuple[Any, ...]
+PoolKey = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Pool:
 
 
 def pools(queries: Iterable[Query]) -> list[Pool]:
-    found: dict[Kind, list[Query]] = {}
+    found: dict[PoolKey, list[Query]] = {}
     for query in queries:
         terms = query.terms
         kind = (terms.counts.value, terms.time, terms.ahead_us, terms.window_us is None)
@@ -39,7 +39,7 @@ def request_of(query: Query) -> Request:
     return Request(query.name, window_of(query), query.where, groups)
 
 
-def _about(kind: Kind) -> str:
+def _about(kind: PoolKey) -> str:
     counts, time, ahead_us, endless = kind
     words = [f"counts {counts}", f"by {time}" if time else "by insertion"]
     if ahead_us:

@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 
 from tidewheel.queries.planning.edge_counts import edge_rate
-from tidewheel.queries.scheduling.run_costs import Kind, Periodic, RunCosts
+from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts, SynopsisKind
 
 EXACT_MAX = 8
 
@@ -59,7 +59,7 @@ def rate(plan: Iterable[Block], costs: RunCosts) -> Fraction:
     """What a plan costs per slot."""
     blocks = list(plan)
     own = sum((Fraction(len(block.members) * costs.after) / block.period for block in blocks), Fraction(0))
-    return own + (_dearest(blocks, costs) if costs.kind is Kind.BASIC else _by_window(blocks, costs))
+    return own + (_dearest(blocks, costs) if costs.kind is SynopsisKind.BASIC else _by_window(blocks, costs))
 
 
 def _dearest(blocks: Sequence[Block], costs: RunCosts) -> Fraction:

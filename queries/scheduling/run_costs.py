@@ -17,7 +17,7 @@ from tidewheel.queries.synopses.covers import cover_length_mean, power_of_two_fr
 Cost = int | Fraction
 
 
-class Kind(StrEnum):
+class SynopsisKind(StrEnum):
     RUNNING = "R"
     INTERVAL = "I"
     BASIC = "BI"
@@ -35,26 +35,26 @@ class Periodic:
 
 @dataclass(frozen=True)
 class RunCosts:
-    kind: Kind = Kind.BASIC
+    kind: SynopsisKind = SynopsisKind.BASIC
     merge: Cost = 1
     after: Cost = 0  # of each query: sorting, ranking, storing
     slots_max: int = 0  # of an interval synopsis: what it reaches back, a power of two
 
     def scan(self, windows: Iterable[int]) -> Cost:
         """
-        >>> RunCosts().scan([10, 15, 30]), RunCosts(Kind.RUNNING).scan([10, 15, 10])
+        >>> RunCosts().scan([10, 15, 30]), RunCosts(SynopsisKind.RUNNING).scan([10, 15, 10])
         (29, 2)
         """
         distinct = set(windows)
-        if self.kind is Kind.BASIC:
+        if self.kind is SynopsisKind.BASIC:
             return self.window(max(distinct))
         return sum(map(self.window, distinct))
 
     def window(self, count: int) -> Cost:
         """Of one window by itself."""
-        if self.kind is Kind.RUNNING:
+        if self.kind is SynopsisKind.RUNNING:
             return self.merge
-        if self.kind is Kind.BASIC:
+        if self.kind is SynopsisKind.BASIC:
             return (count - 1) * self.merge
         return (cover_length_mean(count, self.slots_max or power_of_two_from(count)) - 1) * self.merge
 

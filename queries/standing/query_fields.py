@@ -8,7 +8,7 @@ from tidewheel.indexing.archive_file import column_kinds
 from tidewheel.indexing.durations import DURATION_MAX_US, MICROS_PER_UNIT, duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml import kinds
-from tidewheel.indexing.toml.kinds import Kind, check_each, choice, duration, kind_name, whole
+from tidewheel.indexing.toml.kinds import ValueKind, check_each, choice, duration, kind_name, whole
 from tidewheel.indexing.toml.page import Absent, Field, Form
 from tidewheel.queries.standing.query import LIVE, Counts, Erasure
 
@@ -54,10 +54,10 @@ _WINDOW_DURATION = duration(
     1, WINDOW_MAX_US, f'the longest window is {duration_text(WINDOW_MAX_US)}; write "live" for everything alive'
 )
 _SQL_SCHEMA = {"type": "string", "minLength": 1}
-SQL = Kind("SQL expression", _sql, _SQL_SCHEMA)
-SQL_LIST = Kind("list of SQL expressions", _sql_list, {"type": "array", "items": _SQL_SCHEMA})
-WINDOW = Kind("duration, or `live`", _window, {"anyOf": [{"const": LIVE}, _WINDOW_DURATION.schema]})
-TESTS = Kind(
+SQL = ValueKind("SQL expression", _sql, _SQL_SCHEMA)
+SQL_LIST = ValueKind("list of SQL expressions", _sql_list, {"type": "array", "items": _SQL_SCHEMA})
+WINDOW = ValueKind("duration, or `live`", _window, {"anyOf": [{"const": LIVE}, _WINDOW_DURATION.schema]})
+TESTS = ValueKind(
     "tables with `rows`, `report` and `answers`", _tests,
     {"type": "array", "items": {"type": "object", "required": ["report"]}},
 )  # fmt: skip

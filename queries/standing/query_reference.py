@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidewheel.indexing.toml.reference import section_table
-from tidewheel.queries.aggregates import HOLISTIC, MAKERS, Kind
+from tidewheel.queries.aggregates import HOLISTIC, MAKERS, ArgumentKind
 from tidewheel.queries.standing.query_fields import FORM
 
 _OPENING = """\
@@ -126,5 +126,5 @@ def _call(name: str) -> str:
     return f"{name}({arguments}, limit)" if MAKERS[name].limited else f"{name}({arguments})"
 
 
-def _takes(kinds: tuple[Kind, ...]) -> str:
-    return "anything" if len(kinds) == len(Kind) else ", ".join(kinds)
+def _takes(kinds: tuple[ArgumentKind, ...]) -> str:
+    return "anything" if len(kinds) == len(ArgumentKind) else ", ".join(kinds)

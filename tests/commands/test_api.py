@@ -12,9 +12,9 @@ from deltalake.schema import PrimitiveType
 import tidewheel
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.archive import groups
-from tidewheel.clock import moment_us
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.moments import moment_us
 from tidewheel.resolve import known_archives, resolve
 
 FIELDS = [Field("key", PrimitiveType("string")), Field("body", PrimitiveType("long"))]

@@ -13,7 +13,7 @@ from tidewheel.commits import attempt
 from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.core.receipts import Operation
+from tidewheel.indexing.core.receipts import Deed
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import all_receipts
@@ -26,7 +26,7 @@ def archive(five_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
     return copied(five_slots_built, tmp_path)
 
 
-def operations(archive: SmallArchive) -> list[Operation]:
+def operations(archive: SmallArchive) -> list[Deed]:
     return [receipt.operation for _, receipt in all_receipts(archive.snapshot())]
 
 
@@ -61,7 +61,7 @@ def test_a_writer_held_up_beyond_grace_commits_no_file_that_vacuum_deleted(
     hold_up(monkeypatch, archive, 2 * HOUR_US)
     assert update(archive.job, [5], confirmed=EVERYTHING).tries == 2
     archive.oracle.update({5: BATCH})
-    assert operations(archive)[-2:] == [Operation.FENCE, Operation.UPDATE]
+    assert operations(archive)[-2:] == [Deed.FENCE, Deed.UPDATE]
     archive.check()
     assert audit(archive.job).findings == ()
     archive.update({5: BATCH})
@@ -75,32 +75,32 @@ def test_a_writer_held_up_beyond_grace_commits_no_count_of_quarantined_records_t
     archive.write(5, [Record(5, 200, "too long", 1)])
     hold_up(monkeypatch, archive, 26 * HOUR_US)
     assert update(archive.job, [5], confirmed=EVERYTHING).tries == 2
-    assert operations(archive)[-2:] == [Operation.FENCE, Operation.UPDATE]
+    assert operations(archive)[-2:] == [Deed.FENCE, Deed.UPDATE]
     assert audit(archive.job).findings == ()
 
 
 def test_what_left_by_a_commit_goes_without_a_fence(archive: SmallArchive) -> None:
     archive.now_us += HOUR_US
     assert vacuum(archive.job).files["data"] > 0
-    assert Operation.FENCE not in operations(archive)
+    assert Deed.FENCE not in operations(archive)
 
 
 def test_a_fence_changes_nothing_and_an_undo_goes_back_behind_it(archive: SmallArchive) -> None:
     dead = leave_files_of_a_dead_attempt(archive)
     archive.now_us += HOUR_US - 10 * MINUTE_US
     assert vacuum(archive.job, dry_run=True).files["data"] > 0
-    assert Operation.FENCE not in operations(archive), "a rehearsal commits nothing"
+    assert Deed.FENCE not in operations(archive), "a rehearsal commits nothing"
     archive.update({5: BATCH})
     before = archive.snapshot()
     vacuum(archive.job)
     assert not dead.exists()
     after = archive.snapshot()
-    assert operations(archive)[-1] is Operation.FENCE
+    assert operations(archive)[-1] is Deed.FENCE
     assert (after.files, after.watermark) == (before.files, before.watermark)
     archive.check()
     assert audit(archive.job).findings == ()
     archive.now_us += 1
     assert undo(archive.job).to_version == before.version - 1
-    assert Operation.FENCE not in operations(archive)[before.version + 2 :]
+    assert Deed.FENCE not in operations(archive)[before.version + 2 :]
     vacuum(archive.job)
     assert archive.snapshot().version == before.version + 2, "what is explained needs no fence"

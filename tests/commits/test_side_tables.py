@@ -22,7 +22,7 @@ from tidewheel.indexing.core.batches import batches_at
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.side_tables import SideBatch, expected_rows, unneeded_batches
-from tidewheel.indexing.rules.audit import Kind
+from tidewheel.indexing.rules.audit import Flaw
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
@@ -115,8 +115,8 @@ def test_a_vacuum_deletes_what_counts_no_more_and_what_was_kept_long_enough(asid
     assert audit(aside.job).findings == (), "its receipt counts one, and nobody misses it any more"
 
 
-@pytest.mark.parametrize(("times", "kind"), [(0, Kind.LOST), (2, Kind.DOUBLED)])
-def test_an_audit_counts_them(aside: Aside, times: int, kind: Kind) -> None:
+@pytest.mark.parametrize(("times", "kind"), [(0, Flaw.LOST), (2, Flaw.DOUBLED)])
+def test_an_audit_counts_them(aside: Aside, times: int, kind: Flaw) -> None:
     table = UNSTORED_TABLE.open(aside.job.location)
     assert table is not None
     rows = pa.table(table.to_pyarrow_table())

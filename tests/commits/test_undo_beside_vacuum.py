@@ -16,7 +16,7 @@ from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.core.receipts import Operation
+from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.update import update
@@ -79,7 +79,7 @@ def test_an_undo_that_was_held_up_loses_to_the_vacuum_that_came_meanwhile(
     with pytest.raises(Conflict):
         undo(archive.job)
     is_whole(archive)
-    assert operations(archive)[-2:] == [Operation.EXPIRE, Operation.FENCE]
+    assert operations(archive)[-2:] == [Deed.EXPIRE, Deed.FENCE]
 
 
 def test_what_an_undo_brought_back_before_vacuum_decided_stays(
@@ -117,11 +117,11 @@ def test_what_a_killed_undo_announced_costs_one_fence(archive: SmallArchive, mon
     assert len(undo_marks(archive)) == 1
     vacuum(archive.job)
     assert not undo_marks(archive)
-    assert operations(archive)[-1] is Operation.FENCE
+    assert operations(archive)[-1] is Deed.FENCE
     vacuum(archive.job)
     assert archive.snapshot().version == 5
     undo(archive.job)
-    assert operations(archive)[-1] is Operation.UNDO
+    assert operations(archive)[-1] is Deed.UNDO
 
 
 def test_a_floor_never_goes_down_and_leaves_few_marks(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_floor_never_goes_down_and_leaves_few_marks(tmp_path: Path) -> None:
     assert len(list(tmp_path.rglob("*"))) - 2 == 2
 
 
-def operations(archive: SmallArchive) -> list[Operation]:
+def operations(archive: SmallArchive) -> list[Deed]:
     return [receipt.operation for _, receipt in all_receipts(archive.snapshot())]
 
 

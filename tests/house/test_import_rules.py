@@ -134,7 +134,7 @@ BANS = (
             "datetime.datetime.now datetime.datetime.utcnow datetime.datetime.today datetime.date.today"
             " time.time time.time_ns"
         ),
-        ("tidewheel/clock.py", "commits/clock.py"),
+        ("tidewheel/moments.py", "commits/clock.py"),
         "a moment handed in by the caller, who has it from a clock",
     ),
 )

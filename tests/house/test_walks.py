@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 FILE = re.compile(r"`([a-z_]+/[a-z_/]+\.py)`")
 NAME = re.compile(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`")
-Operation = Callable[[], Any]
+Run = Callable[[], Any]
 
 
 @cache
@@ -58,7 +58,7 @@ def is_below(path: str) -> bool:
     return any(path == name or (name.endswith("/") and path.startswith(name)) for name in below())
 
 
-def said(*words: str) -> Operation:
+def said(*words: str) -> Run:
     """The command, typed."""
 
     def run() -> None:
@@ -68,7 +68,7 @@ def said(*words: str) -> Operation:
     return run
 
 
-def check(operation: str, run: Operation) -> None:
+def check(operation: str, run: Run) -> None:
     with walk() as passed:
         run()
     compare(operation, passed)

@@ -12,12 +12,12 @@ from tests.support.archives import generation_of, random_batch
 from tests.support.model_table import ModelTable, cells_of, definition_of
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.core.receipts import Cell, Operation, Receipt
+from tidewheel.indexing.core.receipts import Cell, Deed, Receipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.rules.audit import (
     FileContent,
     Finding,
-    Kind,
+    Flaw,
     backfill_command,
     backfill_range,
     content_findings,
@@ -34,7 +34,7 @@ def contents_of(table: ModelTable) -> list[FileContent]:
 
 
 def findings_of(table: ModelTable, contents: list[FileContent] | None = None) -> list[Finding]:
-    settled = bool(table.receipts) and table.receipts[-1][1].operation in (Operation.UPDATE, Operation.EXPIRE)
+    settled = bool(table.receipts) and table.receipts[-1][1].operation in (Deed.UPDATE, Deed.EXPIRE)
     return [
         *content_findings(table.state(), contents_of(table) if contents is None else contents, [], settled=settled),
         *ledger_findings(table.ledger, table.receipts, SPAN),
@@ -98,10 +98,10 @@ def test_lost_doubled_and_changed_name_cell_and_file() -> None:
     table = small_table()
     path = next(content.fact.path for content in contents_of(table) if (1, 3) in content.cells)
     cell = Cell(2, 7)
-    cases: dict[Kind, Callable[[dict[tuple[int, int], Cell]], None]] = {
-        Kind.LOST: lambda cells: cells.update({(1, 3): Cell(1, 5)}),
-        Kind.DOUBLED: lambda cells: cells.update({(1, 3): Cell(3, 5)}),
-        Kind.CHANGED: lambda cells: cells.update({(1, 3): cell}),
+    cases: dict[Flaw, Callable[[dict[tuple[int, int], Cell]], None]] = {
+        Flaw.LOST: lambda cells: cells.update({(1, 3): Cell(1, 5)}),
+        Flaw.DOUBLED: lambda cells: cells.update({(1, 3): Cell(3, 5)}),
+        Flaw.CHANGED: lambda cells: cells.update({(1, 3): cell}),
     }
     for kind, change in cases.items():
         findings = damaged(table, change)
@@ -114,21 +114,25 @@ def test_an_unread_file_is_the_suspect_of_what_is_lost() -> None:
     gone = next(content for content in contents if (1, 4) in content.cells)
     rest = [content for content in contents if content is not gone]
     findings = content_findings(table.state(), rest, [gone.fact], settled=True)
-    assert [(one.kind, one.cell, one.path) for one in findings] == [(Kind.LOST, (1, 4), gone.fact.path)]
+    assert [(one.kind, one.cell, one.path) for one in findings] == [(Flaw.LOST, (1, 4), gone.fact.path)]
 
 
 def test_a_row_in_a_wrong_place_is_misplaced() -> None:
     table = small_table()
     contents = [FileContent(replace(c.fact, g=1 - c.fact.g), c.cells) for c in contents_of(table)]
-    assert {one.kind for one in findings_of(table, contents)} == {Kind.MISPLACED}
+    assert {one.kind for one in findings_of(table, contents)} == {Flaw.MISPLACED}
     newer = replace(table.definition.current, number=1)
     table.definition = table.definition.with_generation(newer)
     contents = [FileContent(replace(c.fact, generation=1), c.cells) for c in contents_of(table)]
-    assert {one.kind for one in findings_of(table, contents)} == {Kind.MISPLACED}, "the ledger says generation 0"
+    assert {one.kind for one in findings_of(table, contents)} == {Flaw.MISPLACED}, "the ledger says generation 0"
 
 
 def test_expired_rows_are_overdue_where_the_strategy_would_have_removed_them() -> None:
-    for strategy, kinds in (("rebuild", {Kind.OVERDUE}), ("expire_rebuild", {Kind.OVERDUE}), ("no_rebuild", set())):
+    for strategy, kinds in (
+        ("rebuild", {Flaw.OVERDUE}),
+        ("expire_rebuild", {Flaw.OVERDUE}),
+        ("no_rebuild", set()),
+    ):
         table = small_table(strategy)
         content = next(content for content in contents_of(table) if (1, 3) in content.cells)
         # One dead row of three, in the same column.
@@ -139,7 +143,7 @@ def test_expired_rows_are_overdue_where_the_strategy_would_have_removed_them() -
         assert [one.path for one in found if kinds] == [dead.fact.path] * len(kinds)
         all_dead = FileContent(replace(dead.fact, path="a2", exp_max=1, rows=1), {(1, 1): Cell(1, 9)})
         found = content_findings(table.state(), [*contents_of(table), all_dead], [], settled=False)
-        assert {one.kind for one in found} == {Kind.OVERDUE}, "a file that expired whole is dropped by every strategy"
+        assert {one.kind for one in found} == {Flaw.OVERDUE}, "a file that expired whole is dropped by every strategy"
 
 
 def test_a_dead_share_above_the_bound_is_overdue_once_an_update_has_looked() -> None:
@@ -147,18 +151,18 @@ def test_a_dead_share_above_the_bound_is_overdue_once_an_update_has_looked() -> 
     content = next(content for content in contents_of(table) if (1, 3) in content.cells)
     dead = FileContent(replace(content.fact, rows=7, exp_min=1), {**content.cells, (1, 1): Cell(5, 9)})
     others = [one for one in contents_of(table) if one.fact != content.fact]
-    assert [one.kind for one in content_findings(table.state(), [dead, *others], [], settled=True)] == [Kind.OVERDUE]
+    assert [one.kind for one in content_findings(table.state(), [dead, *others], [], settled=True)] == [Flaw.OVERDUE]
     assert content_findings(table.state(), [dead, *others], [], settled=False) == []
 
 
 def test_slots_outside_the_logs_range_are_found() -> None:
     table = small_table()
     contents = [FileContent(replace(c.fact, exp_max=c.fact.exp_max + 1), c.cells) for c in contents_of(table)]
-    assert {one.kind for one in findings_of(table, contents)} == {Kind.STATISTICS}
+    assert {one.kind for one in findings_of(table, contents)} == {Flaw.STATISTICS}
 
 
 def test_the_chain_of_receipts() -> None:
-    def receipt(head: int, watermark: int | None, operation: Operation = Operation.EXPIRE) -> Receipt:
+    def receipt(head: int, watermark: int | None, operation: Deed = Deed.EXPIRE) -> Receipt:
         return Receipt(operation, f"run-{head}", head, watermark, 0, 0)
 
     def said(*receipts: tuple[int, Receipt], **state: int | None) -> list[str]:
@@ -166,8 +170,8 @@ def test_the_chain_of_receipts() -> None:
         found = receipt_findings(receipts, **{**newest, **state})  # type: ignore[arg-type]
         return [f"{one.kind.value}: {one.message}" for one in found]
 
-    start = (0, receipt(0, None, Operation.INIT))
-    assert said(start, (1, receipt(1, 5)), (2, receipt(2, 3, Operation.UNDO))) == []
+    start = (0, receipt(0, None, Deed.INIT))
+    assert said(start, (1, receipt(1, 5)), (2, receipt(2, 3, Deed.UNDO))) == []
     assert said(start, (2, receipt(1, 5))) == [
         "foreign: no receipt of version 1: something else committed it, or it was lost"
     ]
@@ -182,19 +186,19 @@ def test_files_listed_twice_or_of_nobody() -> None:
     table = small_table()
     fact = replace(contents_of(table)[0].fact, path="run-7-1/x")
     assert file_list_findings([fact], ["run-7"]) == []
-    assert [one.kind for one in file_list_findings([fact, fact], ["run-7"])] == [Kind.DOUBLED]
-    assert [one.kind for one in file_list_findings([fact], ["run-8"])] == [Kind.FOREIGN]
+    assert [one.kind for one in file_list_findings([fact, fact], ["run-7"])] == [Flaw.DOUBLED]
+    assert [one.kind for one in file_list_findings([fact], ["run-8"])] == [Flaw.FOREIGN]
 
 
 def test_one_backfill_brings_all_damaged_slots_in_one_commit() -> None:
     findings = [
-        Finding(Kind.LOST, "", slots=(3, 3)),
-        Finding(Kind.MISSING_FILE, "", slots=(1, 4)),
-        Finding(Kind.FOREIGN, ""),
+        Finding(Flaw.LOST, "", slots=(3, 3)),
+        Finding(Flaw.MISSING_FILE, "", slots=(1, 4)),
+        Finding(Flaw.FOREIGN, ""),
     ]
     slots = backfill_range(findings)
     assert slots == (1, 4)
     assert backfill_command("netflow", TimeAxis(60_000_000), slots) == (
         "tidewheel backfill netflow --from 1970-01-01T00:01:00Z --to 1970-01-01T00:05:00Z --each 4"
     )
-    assert backfill_range([Finding(Kind.FOREIGN, "")]) is None
+    assert backfill_range([Finding(Flaw.FOREIGN, "")]) is None

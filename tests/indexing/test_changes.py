@@ -10,7 +10,7 @@ from tests.indexing.test_plan_histories import random_batch
 from tests.support.model_table import ModelTable, definition_of, random_generation
 from tidewheel.indexing.core.ledger import Ledger, fold_all
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.core.receipts import Batch, Cell, Observation, Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Batch, Cell, Deed, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.changes import Change, Why, cells_after, changes_between
 
@@ -85,7 +85,7 @@ def part_receipt(head: int, slot: int, part: str, rows: int, watermark: int) -> 
     cells = {slot + 3: Cell(rows, rows)} if rows else {}
     one = SlotReceipt(slot, rows, rows, 0, 0, 0, 0, cells, (f"digest{rows}",), part)
     observation = Observation(4) if head == 0 else None
-    return Receipt(Operation.UPDATE, f"a{head}", head, watermark, 0, 0, slots=(one,), observation=observation)
+    return Receipt(Deed.UPDATE, f"a{head}", head, watermark, 0, 0, slots=(one,), observation=observation)
 
 
 def test_a_part_of_a_slot_is_replaced_without_the_others() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.model_table import ModelTable, definition_of
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.cost.forecast import Cells, forecast
+from tidewheel.indexing.cost.forecast import SizesByCell, forecast
 from tidewheel.indexing.errors import InvalidInput
 
 SPAN = 8
@@ -31,7 +31,7 @@ def random_cells(chance: random.Random, watermark: int) -> dict[tuple[int, int],
     }
 
 
-def steady_cells(watermark: int) -> Cells:
+def steady_cells(watermark: int) -> SizesByCell:
     """A batch a slot: ten rows of a hundred bytes for every lifetime."""
     return {
         (i, x): (10, 1000)

@@ -28,7 +28,7 @@ from tidewheel.hands import archive_job
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.rules.audit import Finding, Kind
+from tidewheel.indexing.rules.audit import Finding, Flaw
 from tidewheel.jobs.audit.bytes import byte_findings
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.update import update
@@ -42,8 +42,8 @@ def archive(five_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
     return copied(five_slots_built, tmp_path)
 
 
-def found(archive: SmallArchive, *, deep: bool = False) -> dict[Kind, list[Finding]]:
-    by_kind: dict[Kind, list[Finding]] = {}
+def found(archive: SmallArchive, *, deep: bool = False) -> dict[Flaw, list[Finding]]:
+    by_kind: dict[Flaw, list[Finding]] = {}
     for one in audit(archive.job, deep=deep).findings:
         by_kind.setdefault(one.kind, []).append(one)
     return by_kind
@@ -140,9 +140,9 @@ def test_a_missing_file_and_what_is_lost_with_it(archive: SmallArchive) -> None:
     cells = pq.ParquetFile(path).read(["ins_slot", "exp_slot"]).to_pylist()
     path.unlink()
     report = audit(archive.job, deep=False)
-    assert {one.kind for one in report.findings} == {Kind.MISSING_FILE, Kind.LOST}
+    assert {one.kind for one in report.findings} == {Flaw.MISSING_FILE, Flaw.LOST}
     assert {one.path for one in report.findings} == {fact.path}
-    lost = {one.cell for one in report.findings if one.kind is Kind.LOST}
+    lost = {one.cell for one in report.findings if one.kind is Flaw.LOST}
     assert lost == {(row["ins_slot"], row["exp_slot"]) for row in cells}
     assert bring_back(archive, report).findings == ()
     archive.check()
@@ -152,9 +152,12 @@ def test_a_truncated_file(archive: SmallArchive) -> None:
     fact, path = a_file(archive)
     path.write_bytes(path.read_bytes()[: fact.bytes // 2])
     findings = found(archive, deep=True)
-    assert findings.keys() == {Kind.WRONG_SIZE, Kind.UNREADABLE, Kind.LOST}
+    assert findings.keys() == {Flaw.WRONG_SIZE, Flaw.UNREADABLE, Flaw.LOST}
     assert {one.path for ones in findings.values() for one in ones} == {fact.path}
-    assert (findings[Kind.WRONG_SIZE][0].expected, findings[Kind.WRONG_SIZE][0].found) == (fact.bytes, fact.bytes // 2)
+    assert (findings[Flaw.WRONG_SIZE][0].expected, findings[Flaw.WRONG_SIZE][0].found) == (
+        fact.bytes,
+        fact.bytes // 2,
+    )
 
 
 @pytest.mark.parametrize("column", ["key", "body", "valid_until"])
@@ -169,7 +172,7 @@ def test_a_flipped_bit_in_a_column_that_only_a_deep_audit_reads(archive: SmallAr
     for crc in path.parent.glob(".*.crc"):
         crc.unlink()  # the writer's file system may not have left one
     findings = found(archive, deep=True)
-    assert findings.keys() <= {Kind.UNREADABLE, Kind.CHANGED}
+    assert findings.keys() <= {Flaw.UNREADABLE, Flaw.CHANGED}
     assert {one.path for ones in findings.values() for one in ones} == {fact.path}
 
 
@@ -209,15 +212,15 @@ def test_a_doubled_row(archive: SmallArchive, hidden: bool) -> None:
     fact, path = a_file(archive)
     cell = pq.ParquetFile(path).read(["ins_slot", "exp_slot"]).to_pylist()[0]
     size = rewrite(path, doubled_row)
-    kinds = {Kind.DOUBLED}
+    kinds = {Flaw.DOUBLED}
     if hidden:
         edit_log(archive, fact.path, lambda add: add.update(size=size))
         edit_log(archive, fact.path, edit_statistics(lambda stats: stats.update(numRecords=fact.rows + 1)))
     else:
-        kinds |= {Kind.WRONG_SIZE, Kind.COUNT}
+        kinds |= {Flaw.WRONG_SIZE, Flaw.COUNT}
     findings = found(archive)
     assert findings.keys() == kinds
-    assert [(one.cell, one.path) for one in findings[Kind.DOUBLED]] == [(tuple(cell.values()), fact.path)]
+    assert [(one.cell, one.path) for one in findings[Flaw.DOUBLED]] == [(tuple(cell.values()), fact.path)]
 
 
 def with_first(name: str, change: Callable[[Any], Any]) -> Callable[[pa.Table], pa.Table]:
@@ -248,8 +251,8 @@ def test_a_value_changed_behind_its_back(
     size = rewrite(path, with_first(column, change))
     edit_log(archive, fact.path, lambda add: add.update(size=size))
     # A changed key or end may be a new least or greatest value as well.
-    assert found(archive).keys() - {Kind.STATISTICS} == ({Kind.CHANGED} if shallow else set())
-    changed = found(archive, deep=True)[Kind.CHANGED]
+    assert found(archive).keys() - {Flaw.STATISTICS} == ({Flaw.CHANGED} if shallow else set())
+    changed = found(archive, deep=True)[Flaw.CHANGED]
     assert {(one.cell, one.path) for one in changed} == {(cell, fact.path)}
     assert {one.slots for one in changed} == {(cell[0], cell[0])}
 
@@ -259,18 +262,18 @@ def test_a_row_put_into_another_cell(archive: SmallArchive) -> None:
     cell = tuple(pq.ParquetFile(path).read(["ins_slot", "exp_slot"]).to_pylist()[0].values())
     rewrite(path, with_first("exp_slot", lambda slot: slot + 1))
     findings = found(archive, deep=True)
-    assert [one.cell for one in findings[Kind.LOST]] == [cell]
-    assert [one.cell for one in findings[Kind.DOUBLED]] == [(cell[0], cell[1] + 1)]
-    assert [(one.cell, one.path) for one in findings[Kind.MISPLACED]] == [((cell[0], cell[1] + 1), fact.path)]
-    assert [one.path for one in findings[Kind.CHANGED]] == [fact.path], "its own expiry says otherwise"
+    assert [one.cell for one in findings[Flaw.LOST]] == [cell]
+    assert [one.cell for one in findings[Flaw.DOUBLED]] == [(cell[0], cell[1] + 1)]
+    assert [(one.cell, one.path) for one in findings[Flaw.MISPLACED]] == [((cell[0], cell[1] + 1), fact.path)]
+    assert [one.path for one in findings[Flaw.CHANGED]] == [fact.path], "its own expiry says otherwise"
 
 
 def test_a_file_under_another_partition(archive: SmallArchive) -> None:
     fact, _ = a_file(archive)
     edit_log(archive, fact.path, lambda add: add["partitionValues"].update(g=str(1 - fact.g)))
     findings = found(archive)
-    assert findings.keys() == {Kind.MISPLACED}
-    assert {one.path for one in findings[Kind.MISPLACED]} == {fact.path}
+    assert findings.keys() == {Flaw.MISPLACED}
+    assert {one.path for one in findings[Flaw.MISPLACED]} == {fact.path}
 
 
 @pytest.mark.parametrize(
@@ -286,22 +289,22 @@ def test_bounds_in_the_log_that_are_not_the_files(archive: SmallArchive, column:
     fact, _ = a_file(archive)
     edit_log(archive, fact.path, edit_statistics(lambda stats: stats[bound].update({column: value})))
     findings = found(archive)
-    assert findings.keys() == {Kind.STATISTICS}
-    assert [one.path for one in findings[Kind.STATISTICS]] == [fact.path]
+    assert findings.keys() == {Flaw.STATISTICS}
+    assert [one.path for one in findings[Flaw.STATISTICS]] == [fact.path]
 
 
 def test_a_log_entry_gone_from_the_middle(archive: SmallArchive) -> None:
     Path(archive.job.location.uri, "_delta_log", f"{1:020d}.json").unlink()
     findings = found(archive)
-    assert findings.keys() == {Kind.UNREADABLE}
-    assert findings[Kind.UNREADABLE][0].path == "_delta_log"
+    assert findings.keys() == {Flaw.UNREADABLE}
+    assert findings[Flaw.UNREADABLE][0].path == "_delta_log"
 
 
 def test_the_last_log_entry_gone_after_its_receipt_was_folded(archive: SmallArchive) -> None:
     fold_into_ledger(archive.snapshot(), every=1)
     Path(archive.job.location.uri, "_delta_log", f"{3:020d}.json").unlink()
     findings = found(archive)
-    assert [one.message for one in findings[Kind.DAMAGED_LEDGER]] == [
+    assert [one.message for one in findings[Flaw.DAMAGED_LEDGER]] == [
         "the ledger reaches version 3, the log ends at 2: commits were lost"
     ]
 
@@ -313,9 +316,9 @@ def test_a_ledger_that_says_something_else_than_its_receipts(archive: SmallArchi
     content["ledger"]["records"][0]["cells"].popitem()
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
     findings = found(archive)
-    assert findings.keys() == {Kind.DAMAGED_LEDGER, Kind.DOUBLED}
+    assert findings.keys() == {Flaw.DAMAGED_LEDGER, Flaw.DOUBLED}
     path.write_bytes(b"no gzip")
-    assert found(archive).keys() == {Kind.DAMAGED_LEDGER}
+    assert found(archive).keys() == {Flaw.DAMAGED_LEDGER}
 
 
 def test_a_commit_that_is_not_ours(archive: SmallArchive) -> None:
@@ -325,10 +328,10 @@ def test_a_commit_that_is_not_ours(archive: SmallArchive) -> None:
         rows = rows.append_column(name, pa.array([value] * len(rows), pa.int32()))
     write_deltalake(archive.job.location.uri, rows, mode="append")
     findings = found(archive)
-    assert {Kind.FOREIGN, Kind.DOUBLED} <= findings.keys()
-    assert "version 4" in findings[Kind.FOREIGN][0].message
+    assert {Flaw.FOREIGN, Flaw.DOUBLED} <= findings.keys()
+    assert "version 4" in findings[Flaw.FOREIGN][0].message
     new = {file.path for file in archive.snapshot().files if not file.path.startswith("run-")}
-    assert {one.path for one in findings[Kind.FOREIGN] if one.path} == new
+    assert {one.path for one in findings[Flaw.FOREIGN] if one.path} == new
 
 
 def test_a_data_file_of_somebody_else_in_the_folder(archive: SmallArchive) -> None:
@@ -336,13 +339,13 @@ def test_a_data_file_of_somebody_else_in_the_folder(archive: SmallArchive) -> No
     stray = Path(archive.job.location.uri, "copies", "a.parquet")
     stray.parent.mkdir()
     shutil.copy(path, stray)
-    assert [one.path for one in found(archive)[Kind.FOREIGN]] == ["copies/a.parquet"]
+    assert [one.path for one in found(archive)[Flaw.FOREIGN]] == ["copies/a.parquet"]
 
 
 def test_a_table_that_needs_a_newer_reader(archive: SmallArchive) -> None:
     entry = Path(archive.job.location.uri, "_delta_log", f"{0:020d}.json")
     entry.write_text(re.sub(r'"minReaderVersion":1', '"minReaderVersion":2', entry.read_text()))
-    assert found(archive).keys() == {Kind.FORMAT}
+    assert found(archive).keys() == {Flaw.FORMAT}
 
 
 def test_no_archive_is_no_finding(tmp_path: Path) -> None:
@@ -360,4 +363,4 @@ def test_the_schema_is_ours(archive: SmallArchive) -> None:
         )
     )
     findings = found(archive)
-    assert "row_hash" in findings[Kind.FORMAT][0].message
+    assert "row_hash" in findings[Flaw.FORMAT][0].message

@@ -12,15 +12,15 @@ import pytest
 from deltalake import Field, Schema
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
+from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.commit import commit_schema
 from tidewheel.commits.migrate import migrate
-from tidewheel.commits.receipt import bare_receipt
 from tidewheel.commits.undo import undo
 from tidewheel.indexing.core.definition import ArchiveFile, Policy
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.core.receipts import Operation
+from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.create import create
@@ -99,9 +99,7 @@ def extras(archive: SmallArchive) -> list[tuple[int, str, int | None]]:
 def widened_in_two_commits(archive: SmallArchive) -> None:
     """What an update that brought a column was before it was one commit."""
     snapshot = archive.snapshot()
-    receipt = bare_receipt(
-        archive.job, state_of(snapshot), Operation.WIDEN, "20260101T000000-old", "new columns: extra"
-    )
+    receipt = bare_receipt(archive.job, state_of(snapshot), Deed.WIDEN, "20260101T000000-old", "new columns: extra")
     fields = snapshot.schema.fields
     commit_schema(snapshot, receipt, Schema([*fields[:4], Field("extra", "long"), *fields[4:]]))
 

@@ -17,7 +17,7 @@ from tidewheel.queries.scheduling.blocks import Block, Plan, planned, rate, sub_
 from tidewheel.queries.scheduling.lateness import lateness
 from tidewheel.queries.scheduling.measures import Worth, worth
 from tidewheel.queries.scheduling.playing import Clock, Run, play
-from tidewheel.queries.scheduling.run_costs import Kind, Periodic, RunCosts
+from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts, SynopsisKind
 from tidewheel.queries.scheduling.schedulers import SCHEDULERS, scheduler_named
 from tidewheel.queries.scheduling.tasks import Company, CountDown, Deadlines, Mode, Rules, Task
 
@@ -128,7 +128,7 @@ def test_rates_are_those_of_walking_all_versions(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(10):
         queries = random_group(chance, chance.randint(1, 5))
-        costs = RunCosts(chance.choice([Kind.BASIC, Kind.RUNNING]), after=chance.choice([0, 3]))
+        costs = RunCosts(chance.choice([SynopsisKind.BASIC, SynopsisKind.RUNNING]), after=chance.choice([0, 3]))
         plan = planned(queries, costs)
         period = lcm(*(block.period for block in plan))
         walked: Any = 0

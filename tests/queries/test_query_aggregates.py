@@ -12,10 +12,10 @@ import duckdb
 import pytest
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.aggregates import HOLISTIC, MAKERS, Argument, Kind, aggregate
+from tidewheel.queries.aggregates import HOLISTIC, MAKERS, Argument, ArgumentKind, aggregate
 
 SEED = 20261119
-WHOLE, REAL = Argument(Kind.WHOLE), Argument(Kind.FLOAT)
+WHOLE, REAL = Argument(ArgumentKind.WHOLE), Argument(ArgumentKind.FLOAT)
 EXACT = {name: maker for name, maker in MAKERS.items() if not maker.fractional and not maker.sketched}
 LIMITED = tuple(name for name, maker in MAKERS.items() if maker.limited)
 
@@ -64,7 +64,7 @@ def test_what_is_lost_in_floats_is_not_lost_here() -> None:
     assert answered("var_pop", REAL, values(1e15 + 1, 1e15 + 2, 1e15 + 3)) == float(Fraction(2, 3))
     assert answered("var_pop", WHOLE, values(10**18 + 1, 10**18 + 2, 10**18 + 3)) == float(Fraction(2, 3))
     decimals = values(*(Decimal(10**15 + k).scaleb(-2) for k in range(3)))
-    assert answered("var_pop", Argument(Kind.DECIMAL, 2), decimals) == float(Fraction(2, 30000))
+    assert answered("var_pop", Argument(ArgumentKind.DECIMAL, 2), decimals) == float(Fraction(2, 30000))
 
 
 def test_infinite_inputs_add_up_as_in_arithmetic() -> None:
@@ -77,7 +77,7 @@ def test_infinite_inputs_add_up_as_in_arithmetic() -> None:
 
 
 def test_whole_numbers_and_decimals_are_exact_to_38_digits() -> None:
-    cents = Argument(Kind.DECIMAL, 2)
+    cents = Argument(ArgumentKind.DECIMAL, 2)
     assert answered("sum", WHOLE, values(10**38 - 2, 1)) == 10**38 - 1
     assert answered("sum", WHOLE, values(10**38 - 1, 10**38 - 1, -(10**38) + 1)) == 10**38 - 1
     assert answered("sum", cents, values(Decimal("0.10"), Decimal("-0.30"))) == Decimal("-0.20")
@@ -99,7 +99,7 @@ def test_squares_leave_38_digits_without_harm() -> None:
 
 def test_the_range_of_decimals_is_exact() -> None:
     wide = values(Decimal(f"{10**34}.00"), Decimal("-0.01"))
-    assert answered("range", Argument(Kind.DECIMAL, 2), wide) == Decimal(f"{10**34}.01")
+    assert answered("range", Argument(ArgumentKind.DECIMAL, 2), wide) == Decimal(f"{10**34}.01")
 
 
 def test_products_have_zeros_and_signs() -> None:
@@ -181,17 +181,17 @@ DUCKDB = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [Kind.WHOLE, Kind.FLOAT, Kind.BOOLEAN])
-def test_duckdb_says_the_same(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [ArgumentKind.WHOLE, ArgumentKind.FLOAT, ArgumentKind.BOOLEAN])
+def test_duckdb_says_the_same(kind: ArgumentKind) -> None:
     """On harmless values: DuckDB rounds on the way, and counts NaN among the values."""
     chance = random.Random(SEED)
     draw = {
-        Kind.WHOLE: lambda: chance.randint(1, 3), Kind.FLOAT: lambda: chance.uniform(0.5, 2.0),
-        Kind.BOOLEAN: lambda: chance.random() < 0.5,
+        ArgumentKind.WHOLE: lambda: chance.randint(1, 3), ArgumentKind.FLOAT: lambda: chance.uniform(0.5, 2.0),
+        ArgumentKind.BOOLEAN: lambda: chance.random() < 0.5,
     }[kind]  # fmt: skip
     # by: all different, so that no tie is broken
     rows = [(draw(), by, at) for at, by in enumerate(chance.sample(range(99), 30))]
-    sql_type = {Kind.WHOLE: "BIGINT", Kind.FLOAT: "DOUBLE", Kind.BOOLEAN: "BOOLEAN"}[kind]
+    sql_type = {ArgumentKind.WHOLE: "BIGINT", ArgumentKind.FLOAT: "DOUBLE", ArgumentKind.BOOLEAN: "BOOLEAN"}[kind]
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE rows (x {sql_type}, b INTEGER, t INTEGER)")
     connection.executemany("INSERT INTO rows VALUES (?, ?, ?)", [*rows, (None, 100, 100)])
@@ -205,4 +205,4 @@ def test_duckdb_says_the_same(kind: Kind) -> None:
         ours = answered(name, Argument(kind), [*rows, (None, 100, 100)], 1000 if maker.limited else None)
         assert ours == (pytest.approx(theirs, rel=1e-12) if isinstance(theirs, float) else theirs), name
         compared += 1
-    assert compared == {Kind.WHOLE: 28, Kind.FLOAT: 25, Kind.BOOLEAN: 15}[kind]
+    assert compared == {ArgumentKind.WHOLE: 28, ArgumentKind.FLOAT: 25, ArgumentKind.BOOLEAN: 15}[kind]

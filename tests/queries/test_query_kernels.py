@@ -15,7 +15,7 @@ import pytest
 
 from tests.support import query_operations as draws
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.aggregates import MAKERS, Argument, Kind, aggregate
+from tidewheel.queries.aggregates import MAKERS, Argument, ArgumentKind, aggregate
 from tidewheel.queries.kernels.answers import Folds
 from tidewheel.queries.kernels.columns import loaded, stored
 from tidewheel.queries.kernels.doubling import doubled
@@ -80,14 +80,14 @@ def test_running_totals_may_wrap() -> None:
 
 Draw = Callable[[random.Random, int], tuple[Any, ...]]
 KINDS: dict[str, tuple[Argument, Any, Draw]] = {
-    "whole": (Argument(Kind.WHOLE), pa.int64(), draws.whole),
-    "small": (Argument(Kind.WHOLE), pa.int64(), draws.small),
-    "decimal": (Argument(Kind.DECIMAL, 2), pa.decimal128(38, 2), draws.decimal),
-    "cents": (Argument(Kind.DECIMAL, 2), pa.decimal128(38, 2), draws.cents),
-    "float": (Argument(Kind.FLOAT), pa.float64(), draws.real),
-    "infinite": (Argument(Kind.FLOAT), pa.float64(), draws.infinite),
-    "factor": (Argument(Kind.FLOAT), pa.float64(), draws.factor),
-    "truth": (Argument(Kind.BOOLEAN), pa.bool_(), draws.truth),
+    "whole": (Argument(ArgumentKind.WHOLE), pa.int64(), draws.whole),
+    "small": (Argument(ArgumentKind.WHOLE), pa.int64(), draws.small),
+    "decimal": (Argument(ArgumentKind.DECIMAL, 2), pa.decimal128(38, 2), draws.decimal),
+    "cents": (Argument(ArgumentKind.DECIMAL, 2), pa.decimal128(38, 2), draws.cents),
+    "float": (Argument(ArgumentKind.FLOAT), pa.float64(), draws.real),
+    "infinite": (Argument(ArgumentKind.FLOAT), pa.float64(), draws.infinite),
+    "factor": (Argument(ArgumentKind.FLOAT), pa.float64(), draws.factor),
+    "truth": (Argument(ArgumentKind.BOOLEAN), pa.bool_(), draws.truth),
     "text": (Argument(), pa.string(), draws.text),
 }
 OVERFLOWS = {
@@ -194,7 +194,7 @@ def test_float_sums_are_exact_to_the_last_bits(seed: int) -> None:
     spread = chance.choice([1, 60, 1000])
     values = [math.ldexp(chance.uniform(-1, 1), chance.randint(-spread, spread)) for _ in range(200)]
     values += [-value for value in values[::3]] + [1e300, 1.0, -1e300, 5e-324]
-    asked = aggregate("sum", Argument(Kind.FLOAT))
+    asked = aggregate("sum", Argument(ArgumentKind.FLOAT))
     counting, summing = asked.operations
     rows, column = one_group(summing, [summing.lift(value) for value in values], pa.float64())
     start, end = random_spans(chance, len(values), 300)
@@ -214,7 +214,7 @@ def test_entries_that_an_engine_did_not_carry_are_summed_as_they_are() -> None:
         0.0,
         math.inf,
     ]
-    asked = aggregate("sum", Argument(Kind.FLOAT))
+    asked = aggregate("sum", Argument(ArgumentKind.FLOAT))
     rows = sorted_partials({}, pa.array(range(4)))
     columns = {asked.operations[0]: [pa.array([1] * 4)], asked.operations[1]: [column]}
     spans = rows.spans(pa.array([0, 0, 0, 2]), pa.array([1, 3, 4, 4]))
@@ -222,7 +222,7 @@ def test_entries_that_an_engine_did_not_carry_are_summed_as_they_are() -> None:
 
 
 def test_what_has_more_than_38_digits_is_an_error_also_here() -> None:
-    asked = aggregate("sum", Argument(Kind.WHOLE))
+    asked = aggregate("sum", Argument(ArgumentKind.WHOLE))
     counting, summing = asked.operations
     most = 10**38 - 1
     rows, column = one_group(whole_sum(), [most, -most, -most, most, 1], pa.int64())
@@ -244,7 +244,7 @@ def test_what_has_more_than_38_digits_is_an_error_also_here() -> None:
 def test_whole_sums_are_exact_however_large(largest: int) -> None:
     chance = random.Random(largest)
     values = [chance.randint(-largest, largest) for _ in range(30)] + [largest, largest, -largest, -largest, -largest]
-    asked = aggregate("sum", Argument(Kind.WHOLE))
+    asked = aggregate("sum", Argument(ArgumentKind.WHOLE))
     counting, summing = asked.operations
     rows, column = one_group(summing, values, pa.int64())
     start, end = random_spans(chance, len(values), 60)
@@ -253,11 +253,11 @@ def test_whole_sums_are_exact_however_large(largest: int) -> None:
     expected = [sum(values[first:last]) for first, last in zip(start, end, strict=True)]
     assert folds.answers(asked).to_pylist() == expected
     means = [total / (last - first) for total, first, last in zip(expected, start.tolist(), end.tolist(), strict=True)]
-    assert folds.answers(aggregate("avg", Argument(Kind.WHOLE))).to_pylist() == pytest.approx(means, rel=1e-15)
+    assert folds.answers(aggregate("avg", Argument(ArgumentKind.WHOLE))).to_pylist() == pytest.approx(means, rel=1e-15)
 
 
 def test_a_range_that_its_type_cannot_hold_is_an_error() -> None:
-    asked = aggregate("range", Argument(Kind.WHOLE))
+    asked = aggregate("range", Argument(ArgumentKind.WHOLE))
     rows, column = one_group(asked.operations[0], [-(2**63), 2**63 - 1], pa.int64())
     spans = rows.spans(pa.array([0]), pa.array([2]))
     with pytest.raises(InvalidInput, match="range overflows int64"):
@@ -279,7 +279,7 @@ def test_zeros_are_stored_as_empty_lists(name: str, kind: str) -> None:
 @pytest.mark.parametrize("size", [1, 7, 100, 1500])
 def test_tables_of_many_sizes(name: str, size: int) -> None:
     chance = random.Random(f"{SEED} {name} {size}")
-    asked = aggregate(name, Argument(Kind.FLOAT), 4 if MAKERS[name].limited else None)
+    asked = aggregate(name, Argument(ArgumentKind.FLOAT), 4 if MAKERS[name].limited else None)
     keys = [(chance.randint(0, max(1, size // 20)), chance.randint(-50, 200)) for _ in range(size)]
     records = [(chance.gauss(0, 1e6), chance.randint(0, 5), at) for at in range(size)]
     lifted = [[operation.lift(*inputs_of(asked, row)) for operation in asked.operations] for row in records]
@@ -337,7 +337,7 @@ def test_groups_have_any_columns() -> None:
 
 
 def test_of_nothing_there_are_no_answers() -> None:
-    asked = aggregate("sum", Argument(Kind.WHOLE))
+    asked = aggregate("sum", Argument(ArgumentKind.WHOLE))
     columns = {operation: stored(operation, [], [pa.int64()]) for operation in asked.operations}
     nothing = pa.array([], pa.int64())
     for groups in ({}, {"g": nothing}, {"g": nothing, "h": pa.array([], pa.string())}):

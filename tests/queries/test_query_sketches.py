@@ -33,7 +33,7 @@ from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.stored_rows import digests
 from tidewheel.local.standing.tree_rows import TreeRows
-from tidewheel.queries.aggregates import HOLISTIC, Argument, Kind, aggregate
+from tidewheel.queries.aggregates import HOLISTIC, Argument, ArgumentKind, aggregate
 from tidewheel.queries.choice import choose
 from tidewheel.queries.operation import Aggregate
 from tidewheel.queries.operations.approximate import POINTS
@@ -50,7 +50,7 @@ FRACTIONS = (0.0, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0)
 
 
 def quantile(fraction: float) -> Aggregate:
-    return aggregate("approx_quantile", Argument(Kind.FLOAT), fraction=fraction)
+    return aggregate("approx_quantile", Argument(ArgumentKind.FLOAT), fraction=fraction)
 
 
 def in_parts(asked: Aggregate, batches: list[list[Any]]) -> Any:
@@ -209,7 +209,7 @@ def test_closer_than_what_kll_promises_for_its_size() -> None:
 @pytest.mark.parametrize("fraction", [None, -0.1, 1.5])
 def test_a_fraction_is_a_share(fraction: float | None) -> None:
     with pytest.raises(InvalidInput, match="approx_quantile") as refused:
-        aggregate("approx_quantile", Argument(Kind.FLOAT), fraction=fraction)
+        aggregate("approx_quantile", Argument(ArgumentKind.FLOAT), fraction=fraction)
     assert "approx_quantile(x, 0.99)" in refused.value.remedy
 
 

@@ -26,7 +26,7 @@ from tidewheel.commits.expire import expire
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
 from tidewheel.commits.observe import observe
-from tidewheel.commits.operation import Try
+from tidewheel.commits.procedure import Try
 from tidewheel.commits.put import Put
 from tidewheel.commits.undo import undo
 from tidewheel.commits.update import Update
@@ -35,7 +35,7 @@ from tidewheel.indexing.core.fates import QUARANTINED, UNSTORED
 from tidewheel.indexing.core.guards import Confirmations
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan
-from tidewheel.indexing.core.receipts import BatchKey, Operation, Receipt
+from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.storage.holds import HeldVersion, take_hold
 from tidewheel.storage.snapshot import Snapshot
@@ -137,15 +137,15 @@ class Actor:
     def tell_the_oracle(self, receipt: Receipt) -> None:
         oracle, key = self.world.oracle, self.order.number
         self.world.counting.update({one.key: receipt.attempt for one in receipt.slots})
-        if receipt.operation is Operation.UPDATE and self.order.kind == "put":
+        if receipt.operation is Deed.UPDATE and self.order.kind == "put":
             self._tell_parts(receipt)
-        elif receipt.operation is Operation.UPDATE:
+        elif receipt.operation is Deed.UPDATE:
             oracle.update({s: [r for r in rows if not self.is_too_long(r)] for (s, _), rows in self.read.items()})
-        elif receipt.operation is Operation.EXPIRE:
+        elif receipt.operation is Deed.EXPIRE:
             oracle.expire(self.order.number)
-        elif receipt.operation is Operation.FORGET:
+        elif receipt.operation is Deed.FORGET:
             oracle.forget(lambda record: record.key == key)
-        elif receipt.operation is Operation.UNDO:
+        elif receipt.operation is Deed.UNDO:
             truth = self.world.truths[self.target]
             oracle.batches, oracle.watermark = dict(truth.batches), truth.watermark
             self.world.counting = dict(truth.counting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 
-from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 
 
 class Fault(StrEnum):
@@ -50,7 +50,7 @@ def planted(receipt: Receipt, fault: Fault | None) -> Receipt:
         return replace(receipt, slots=(replace(slots[0], cells=cells), *slots[1:]))
     if fault is Fault.OBSERVER_IS_NOT_TOLD and receipt.observation is not None:
         return replace(receipt, observation=replace(receipt.observation, batches={}))
-    if fault is Fault.FORGET_KEEPS_NAMES and receipt.operation is Operation.FORGET:
+    if fault is Fault.FORGET_KEEPS_NAMES and receipt.operation is Deed.FORGET:
         return replace(receipt, tombstones=())
     if fault is Fault.LINEAGE_IS_LOST:
         return replace(receipt, slots=tuple(replace(one, lineage=()) for one in slots))

@@ -13,7 +13,7 @@ from tests.simulator.world import ModelFile, part_of
 from tests.support.model_table import cells_of, fact_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.conserved import check_conserved
-from tidewheel.commits.operation import Hits, Lap, Try
+from tidewheel.commits.procedure import Hits, Lap, Try
 from tidewheel.commits.put import Slots
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written
@@ -40,7 +40,7 @@ Lineages = Mapping[BatchKey, tuple[str, ...]]
 
 
 class MemoryHand:
-    """`commits.operation.Hand` in memory, which brings batches as well."""
+    """`commits.procedure.Hand` in memory, which brings batches as well."""
 
     def __init__(self, actor: Actor) -> None:
         self.actor, self.world, self.fault = actor, actor.world, actor.world.fault

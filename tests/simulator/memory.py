@@ -21,7 +21,7 @@ from tidewheel.commits.commit import partition_fields, stored_fields
 from tidewheel.commits.table import Queue
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.rules.vacuum import StoredFile
@@ -111,7 +111,7 @@ class MemorySnapshot(Snapshot):
     def create_entry(self, entry: Entry) -> None:
         self.actor.pause("commit")
         world, receipt = self.actor.world, planted(entry.receipt, world_fault := self.actor.world.fault)
-        if receipt.operation is Operation.FENCE and world_fault in FENCELESS:
+        if receipt.operation is Deed.FENCE and world_fault in FENCELESS:
             return
         if world.version != self.version:
             if world_fault is not Fault.OVERWRITES_A_LOG_ENTRY:

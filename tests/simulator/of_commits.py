@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tests.simulator.looking import slot_changed
 from tests.simulator.world import World
-from tidewheel.indexing.core.receipts import Operation
+from tidewheel.indexing.core.receipts import Deed
 
 REPORTS_LOOKED_AT = 6
 
@@ -22,8 +22,8 @@ def superseded(world: World) -> Iterator[str]:
     for at, other in world.committed[:-1]:
         if world.notes[version].started_version < at < version and other.attempt != receipt.attempt:
             for slot in {one.slot for one in receipt.slots}:
-                by_update = other.operation is Operation.UPDATE and slot in {one.slot for one in other.slots}
-                if by_update or (other.operation is Operation.UNDO and slot_changed(world, at, slot)):
+                by_update = other.operation is Deed.UPDATE and slot in {one.slot for one in other.slots}
+                if by_update or (other.operation is Deed.UNDO and slot_changed(world, at, slot)):
                     yield f"slot {slot}: {receipt.attempt} over {other.attempt}"
 
 
@@ -47,7 +47,7 @@ def watermark(world: World) -> Iterator[str]:
     before, receipt = world.states.get(world.version - 1), world.committed[-1][1]
     if world.state.watermark != world.truths[world.version].watermark:
         yield f"{world.state.watermark}, not {world.truths[world.version].watermark}"
-    if before and before.watermark is not None and receipt.operation is not Operation.UNDO:
+    if before and before.watermark is not None and receipt.operation is not Deed.UNDO:
         now = world.state.watermark
         if now is None or now < before.watermark:
             yield f"went from {before.watermark} to {now}"

@@ -10,7 +10,7 @@ from tests.simulator.side_tables import IN_MEMORY
 from tests.simulator.world import World
 from tests.support.model_table import cells_of
 from tidewheel.indexing.core.batches import batches_at
-from tidewheel.indexing.core.receipts import Operation
+from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.rules.audit import FileContent, content_findings, ledger_findings, receipt_findings
 from tidewheel.storage.floor import FLOORS
@@ -101,8 +101,8 @@ def audit(world: World) -> Iterator[str]:
     """The rules of `tidewheel audit` find nothing."""
     state = world.state
     contents = [FileContent(fact, cells_of(world.files[fact.path].records)) for fact in state.files]
-    done = [receipt.operation for _, receipt in world.committed if receipt.operation is not Operation.FENCE]
-    settled = done[-1] in (Operation.UPDATE, Operation.EXPIRE)
+    done = [receipt.operation for _, receipt in world.committed if receipt.operation is not Deed.FENCE]
+    settled = done[-1] in (Deed.UPDATE, Deed.EXPIRE)
     findings = content_findings(state, contents, (), settled=settled)
     receipts = list(all_receipts(look(world, world.version)))
     findings += receipt_findings(receipts, version=state.version, head=state.head, watermark=state.watermark)

@@ -14,7 +14,7 @@ from tests.simulator.faults import Fault
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.ledger import Ledger, fold
 from tidewheel.indexing.core.oracle import Oracle, Record
-from tidewheel.indexing.core.receipts import BatchKey, Observation, Operation, Receipt
+from tidewheel.indexing.core.receipts import BatchKey, Deed, Observation, Receipt
 from tidewheel.indexing.core.state import FileFact, TableState
 
 BATCH_SIZES = (0, 1, 3, 6, 9)
@@ -151,7 +151,7 @@ class World:
     def __post_init__(self) -> None:
         observed = Observation(horizon_of(self.definition)) if self.definition.derived else None
         number = self.definition.current.number
-        receipt = Receipt(Operation.INIT, "init", 0, None, number, self.now_us, observation=observed)
+        receipt = Receipt(Deed.INIT, "init", 0, None, number, self.now_us, observation=observed)
         self.append(receipt, [], (), self.definition)
         self.settle(self.version, Note(-1, {}))
 

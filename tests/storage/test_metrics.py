@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.commits.commit import commit
-from tidewheel.indexing.core.receipts import Cell, Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Cell, Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.metrics import write_metrics_file
@@ -55,7 +55,7 @@ def bring(table: BuiltTable, slot: int, stored: int) -> None:
     snapshot = table.snapshot
     batch = SlotReceipt(slot, stored + 3, stored, 1, 1, 0, 1, {slot + 5: Cell(stored, 1)})
     receipt = Receipt(
-        Operation.UPDATE, f"run-{snapshot.version}", snapshot.head + 1, slot, 0, 60_000_000, (batch,),
+        Deed.UPDATE, f"run-{snapshot.version}", snapshot.head + 1, slot, 0, 60_000_000, (batch,),
         files_added=2, bytes_added=100, rows_rewritten=7, timings_ms={"session": 1500, "write": 250},
     )  # fmt: skip
     bounds = {"ins_slot": slot, "exp_slot": slot + 5}

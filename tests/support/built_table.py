@@ -20,7 +20,7 @@ from deltalake.schema import PrimitiveType
 from tidewheel.commits.commit import commit, commit_schema, create_table, stored_fields
 from tidewheel.indexing.core.definition import STORED_COLUMNS, Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.core.receipts import Cell, Operation, Receipt
+from tidewheel.indexing.core.receipts import Cell, Deed, Receipt
 from tidewheel.indexing.core.slots import TimeAxis, moment
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.storage.entry import NewFile
@@ -67,7 +67,7 @@ class BuiltTable:
             salt="salt",
         )
         location = Location.of(root)
-        create_table(location, list(fields), definition, _receipt(Operation.INIT, 0, None))
+        create_table(location, list(fields), definition, _receipt(Deed.INIT, 0, None))
         return BuiltTable(location, list(fields), **sizes)
 
     @property
@@ -89,7 +89,7 @@ class BuiltTable:
         gone = set(removed)
         added = [new for part in self._parts(rows, snapshot) for new in self._write(attempt, snapshot, *part)]
         facts = [fact for fact in snapshot.files if fact.path in gone]
-        receipt = _receipt(Operation.UPDATE, snapshot.head + 1, watermark)
+        receipt = _receipt(Deed.UPDATE, snapshot.head + 1, watermark)
         commit(snapshot, replace(receipt, files_added=len(added), files_removed=len(facts)), added, facts)
         for path in gone:
             del self.rows_by_file[path]
@@ -99,7 +99,7 @@ class BuiltTable:
         """Add a nullable column; the files that are there do not have it."""
         snapshot = self.snapshot
         fields = [*snapshot.schema.fields[: len(self.fields)], column, *snapshot.schema.fields[len(self.fields) :]]
-        receipt = _receipt(Operation.WIDEN, snapshot.head + 1, snapshot.watermark)
+        receipt = _receipt(Deed.WIDEN, snapshot.head + 1, snapshot.watermark)
         commit_schema(snapshot, receipt, Schema(fields))
         self.fields = [*self.fields, column]
 
@@ -169,7 +169,7 @@ def cells_of(rows: Iterable[Row]) -> dict[tuple[int, int], Cell]:
     return cells
 
 
-def _receipt(operation: Operation, head: int, watermark: int | None) -> Receipt:
+def _receipt(operation: Deed, head: int, watermark: int | None) -> Receipt:
     return Receipt(operation, f"attempt-{head}", head, watermark, 0, 0)
 
 

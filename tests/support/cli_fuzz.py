@@ -32,7 +32,7 @@ from tidewheel.cli import main
 from tidewheel.commands import LEAVES
 from tidewheel.commits.commit import create_table
 from tidewheel.indexing.archive_file.read import parse_archive_file
-from tidewheel.indexing.core.receipts import Operation, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.storage.location import Location
 
@@ -260,7 +260,7 @@ def build(root: Path) -> None:
     file = parse_archive_file(GOOD_FILE, "tide.toml")
     location = Location.of(root)
     root.parent.mkdir(exist_ok=True)
-    receipt = Receipt(Operation.INIT, "run-0", 0, None, 0, 0)
+    receipt = Receipt(Deed.INIT, "run-0", 0, None, 0, 0)
     create_table(location, FIELDS, file.definition("salt"), receipt)
     table = BuiltTable(location, list(FIELDS))
     for slot in range(3):

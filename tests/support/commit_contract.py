@@ -18,7 +18,7 @@ from deltalake import Field
 from tidewheel.commits.commit import commit, create_table
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.core.receipts import Cell, Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Cell, Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Conflict
@@ -44,7 +44,7 @@ def create_contract_table(uri: str) -> None:
         Retention(1, 1, 1, 1),
         "salt",
     )
-    create_table(Location.of(uri), [Field("key", "string")], definition, Receipt(Operation.INIT, "init", 0, None, 0, 0))
+    create_table(Location.of(uri), [Field("key", "string")], definition, Receipt(Deed.INIT, "init", 0, None, 0, 0))
 
 
 def commit_slot(snapshot: Snapshot, writer: int, number: int) -> int:
@@ -55,9 +55,7 @@ def commit_slot(snapshot: Snapshot, writer: int, number: int) -> int:
     bounds = {"ins_slot": number, "exp_slot": expires}
     stats = {"numRecords": 1, "minValues": bounds, "maxValues": bounds, "nullCount": {}}
     slot = SlotReceipt(number, 1, 1, 0, 0, 0, 0, {expires: Cell(1, 2**64 - 1)})
-    receipt = Receipt(
-        Operation.UPDATE, f"{writer}-{number}", snapshot.head + 1, number, 0, 0, slots=(slot,), files_added=1
-    )
+    receipt = Receipt(Deed.UPDATE, f"{writer}-{number}", snapshot.head + 1, number, 0, 0, slots=(slot,), files_added=1)
     return commit(snapshot, receipt, [NewFile(fact, json.dumps(stats), 1)], [])
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger, fold
-from tidewheel.indexing.core.receipts import Observation, Operation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.receipts import Deed, Observation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.undo import restoration_between
-from tidewheel.queries.aggregates import Argument, Kind, aggregate
+from tidewheel.queries.aggregates import Argument, ArgumentKind, aggregate
 from tidewheel.queries.operation import Aggregate
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
@@ -44,10 +44,10 @@ PREDICATES: dict[str, Callable[[StreamRecord], bool]] = {
 GROUPS: dict[str, Callable[[StreamRecord], Any]] = {"k": lambda one: one.values["k"], "r": lambda one: one.values["r"]}
 CALLS = {
     Call("count_rows"): (aggregate("count_rows", Argument()), ()),
-    Call("sum", ("v",), ("BIGINT",)): (aggregate("sum", Argument(Kind.WHOLE)), ("v",)),
-    Call("max", ("v",), ("BIGINT",)): (aggregate("max", Argument(Kind.WHOLE)), ("v",)),
-    Call("gcd", ("v",), ("BIGINT",)): (aggregate("gcd", Argument(Kind.WHOLE)), ("v",)),
-    Call("avg", ("v",), ("BIGINT",)): (aggregate("avg", Argument(Kind.WHOLE)), ("v",)),
+    Call("sum", ("v",), ("BIGINT",)): (aggregate("sum", Argument(ArgumentKind.WHOLE)), ("v",)),
+    Call("max", ("v",), ("BIGINT",)): (aggregate("max", Argument(ArgumentKind.WHOLE)), ("v",)),
+    Call("gcd", ("v",), ("BIGINT",)): (aggregate("gcd", Argument(ArgumentKind.WHOLE)), ("v",)),
+    Call("avg", ("v",), ("BIGINT",)): (aggregate("avg", Argument(ArgumentKind.WHOLE)), ("v",)),
 }
 
 
@@ -81,7 +81,7 @@ class ModelSource:
     past: dict[int, tuple[dict[int, tuple[StreamRecord, ...]], Ledger]] = field(default_factory=dict)
     barrier: int = 0
 
-    def commit(self, operation: Operation, **values: Any) -> None:
+    def commit(self, operation: Deed, **values: Any) -> None:
         version = self.ledger.version + 1
         watermark = values.pop("watermark", self.ledger.watermark)
         receipt = Receipt(operation, f"a{version}", version, watermark, 0, 0, **values)
@@ -90,27 +90,27 @@ class ModelSource:
         self.past[version] = (dict(self.batches), self.ledger)
 
     def observe(self, horizon: int) -> None:
-        self.commit(Operation.OBSERVE, observation=Observation(horizon))
+        self.commit(Deed.OBSERVE, observation=Observation(horizon))
         self.barrier = self.ledger.version
 
     def update(self, slot: int, records: tuple[StreamRecord, ...]) -> None:
         self.batches[slot] = records
         watermark = slot if self.ledger.watermark is None else max(slot, self.ledger.watermark)
         one = SlotReceipt(slot, len(records), 0, 0, len(records), 0, 0, {})
-        self.commit(Operation.UPDATE, watermark=watermark, slots=(one,))
+        self.commit(Deed.UPDATE, watermark=watermark, slots=(one,))
 
     def forget(self, key: int) -> None:
         if self.batches:
             bound = max(last for _, last in self.ledger.applied)
             self.forgotten.append((key, bound))
-            self.commit(Operation.FORGET, tombstones=(Tombstone(("k",), str(key), bound),))
+            self.commit(Deed.FORGET, tombstones=(Tombstone(("k",), str(key), bound),))
             self.barrier = self.ledger.version
 
     def undo(self, version: int) -> None:
         batches, then = self.past[version]
         restoration = restoration_between(self.ledger, then)
         self.batches = dict(batches)
-        self.commit(Operation.UNDO, watermark=then.watermark, restoration=restoration)
+        self.commit(Deed.UNDO, watermark=then.watermark, restoration=restoration)
 
     def valid(self, slot: int) -> list[StreamRecord]:
         return [
@@ -135,7 +135,7 @@ class ModelDerived:
         version = self.ledger.version + 1
         observation = Observation(source.horizon) if version == 0 else None
         receipt = Receipt(
-            Operation.UPDATE, f"d{version}", version, source.watermark, 0, 0, slots=slots, observation=observation
+            Deed.UPDATE, f"d{version}", version, source.watermark, 0, 0, slots=slots, observation=observation
         )
         self.ledger = fold(self.ledger, version, receipt, SPAN)
         for key, (_, rows) in batches.items():

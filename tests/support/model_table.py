@@ -13,7 +13,7 @@ from tidewheel.indexing.core.ledger import Ledger, fold
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan, plan_update
 from tidewheel.indexing.core.plan_kinds import Selection, plan_forget, plan_migration
-from tidewheel.indexing.core.receipts import Cell, Operation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.receipts import Cell, Deed, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 from tidewheel.indexing.core.undo import refuse_barriers, restoration_between, tombstones_between
@@ -115,7 +115,7 @@ class ModelTable:
             plan,
             self._placed(plan, [r for r in alive if not hit(r)], []),
             Receipt(
-                operation=Operation.FORGET,
+                operation=Deed.FORGET,
                 attempt=str(self.version + 1),
                 head=self.version + 1,
                 watermark=self.watermark,
@@ -131,7 +131,7 @@ class ModelTable:
         target = self.definition.with_generation(generation)
         if not relocate:
             self.definition = target
-            receipt = Receipt(Operation.MIGRATE, "m", self.version + 1, self.watermark, generation.number, 0)
+            receipt = Receipt(Deed.MIGRATE, "m", self.version + 1, self.watermark, generation.number, 0)
             self._commit(None, {}, receipt)
             return
         plan = plan_migration(self.state(), generation, relocates=True)
@@ -141,7 +141,7 @@ class ModelTable:
             plan,
             self._placed(plan, live, [], moved=True),
             Receipt(
-                operation=Operation.MIGRATE,
+                operation=Deed.MIGRATE,
                 attempt="m",
                 head=self.version + 1,
                 watermark=self.watermark,
@@ -156,7 +156,7 @@ class ModelTable:
         refuse_barriers(self.receipts, version)
         files, then = self.past[version]
         receipt = Receipt(
-            operation=Operation.UNDO,
+            operation=Deed.UNDO,
             attempt=str(self.version + 1),
             head=self.version + 1,
             watermark=then.watermark,

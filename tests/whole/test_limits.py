@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from tests.support.model_table import ModelTable, definition_of
-from tidewheel.clock import moment_us
 from tidewheel.indexing.archive_file.source_paths import path_for_slot
 from tidewheel.indexing.core.definition import Clock, Retention
 from tidewheel.indexing.core.guards import guard_watermark
@@ -21,6 +20,7 @@ from tidewheel.indexing.core.oracle import Oracle, Record
 from tidewheel.indexing.core.slots import INTERVAL_MAX_US, MICROS_PER_SECOND, TimeAxis, iso, micros, moment
 from tidewheel.indexing.errors import InvalidInput, Refused
 from tidewheel.indexing.rules.deadline import deadline_of
+from tidewheel.moments import moment_us
 
 FIRST_US = micros(datetime(1, 1, 1, tzinfo=UTC))
 LAST_US = micros(datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))

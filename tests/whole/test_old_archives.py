@@ -15,7 +15,7 @@ import pytest
 
 from tests.old_archives.contents import EPOCH, INTERVAL, OLD_ARCHIVES, SLOT_CORRECTED, SLOT_LAST, OldArchive, Row
 from tidewheel.archive import Archive
-from tidewheel.indexing.rules.audit import Kind
+from tidewheel.indexing.rules.audit import Flaw
 from tidewheel.resolve import resolve
 
 PACKED = Path(__file__).parent.parent / "old_archives" / "packed"
@@ -112,7 +112,7 @@ def test_it_is_read_as_it_was(old: Unpacked) -> None:
 def check_audited(old: Unpacked) -> None:
     """Nothing is wrong in it but what misleads other readers; audit names the commands that mend that."""
     report = old.open().audit(deep=True)
-    assert {one.kind for one in report.findings} == {Kind.OTHER_READERS}
+    assert {one.kind for one in report.findings} == {Flaw.OTHER_READERS}
     unsaid = [one for one in report.findings if one.path is None]
     assert len(unsaid) == 1
     vacuum = f"tidewheel vacuum {old.open().location.uri}"

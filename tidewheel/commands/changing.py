@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @click.option("--insertion-classes", type=int, metavar="G", help="Rows of the grid.")
 @click.option("--expiration-classes", type=int, metavar="E", help="Columns of the grid.")
 @click.option("--strategy", type=click.Choice([one.value for one in Strategy]), help="What an update rewrites.")
-@click.option("--dead-share-max", type=float, metavar="SHARE", help="Dead share at which a sub-index is folded.")
-@click.option("--runs-max", type=int, metavar="N", help="Runs beyond which a sub-index is folded.")
+@click.option("--dead-share-max", type=float, metavar="SHARE", help="Dead share at which a sub-index is rewritten.")
+@click.option("--runs-max", type=int, metavar="N", help="Runs beyond which young ones of a sub-index are joined.")
 @click.option("--target-file-mb", type=int, metavar="MB", help="Size at which a file is split by key.")
 @click.option(
     "--run-both/--stop-and-rebuild",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tidewheel.clock import moment_us
+from tidewheel.moments import moment_us
 from tidewheel.output import Output
 from tidewheel.resolve import known_archives
 

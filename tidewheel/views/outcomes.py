@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidewheel.indexing.core.plan import FileChange, Plan
-from tidewheel.indexing.core.receipts import Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.printable import counted
 from tidewheel.views.definitions import generation_text
@@ -94,7 +94,7 @@ def plan_view(plan: Plan, axis: TimeAxis) -> RenderableType:
     before, after = through_name(axis, plan.watermark_before), through_name(axis, plan.watermark)
     moves = f"applied through {before}, as it is" if before == after else f"applied through {before} -> {after}"
     title = Text.assemble((f"plan of {plan.operation.value}", "bold"), f"{slots}: nothing was changed\n{moves}")
-    if plan.operation is Operation.MIGRATE:
+    if plan.operation is Deed.MIGRATE:
         title.append(f"\nlayout {plan.generation.number} takes new batches: {generation_text(plan.generation)}")
     if not plan.dropped and not plan.rewritten:
         return Group(title, "no file that is stored would change")
@@ -149,9 +149,9 @@ def _deed(receipt: Receipt, axis: TimeAxis) -> str:
         return f"{name} of {len(slots)} slots from {slot_name(axis, slots[0])}"
     if slots:
         return f"{name} of {slot_name(axis, slots[0])}"
-    if receipt.operation is Operation.EXPIRE:
+    if receipt.operation is Deed.EXPIRE:
         return f"{name} through {slot_name(axis, receipt.watermark)}"
-    return f"{name} to layout {receipt.generation}" if receipt.operation is Operation.MIGRATE else name
+    return f"{name} to layout {receipt.generation}" if receipt.operation is Deed.MIGRATE else name
 
 
 def _slots_table(slots: Sequence[SlotReceipt], axis: TimeAxis) -> Table:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tidewheel.indexing.core.folding import fold_count, folded_runs
+from tidewheel.indexing.core.joining import join_count, joined_runs
 from tidewheel.indexing.core.state import FileFact
 
 
@@ -16,7 +16,7 @@ def appended(sizes: list[float], runs_max: int) -> tuple[list[float], float, flo
     joined_runs: list[float] = []
     rewritten = joined = 0.0
     for size in sizes:
-        count = fold_count(runs[::-1], runs_max, receives=True)
+        count = join_count(runs[::-1], runs_max, receives=True)
         going = [runs.pop() for _ in range(count)]
         rewritten += sum(going)
         runs.append(sum(going) + size)
@@ -62,7 +62,7 @@ def test_runs_that_share_insertion_slots_stay_together(runs_max: int, receives: 
     chance = random.Random(runs_max)
     for _ in range(500):
         files = [some_file(chance, f"run-{number}") for number in range(chance.randrange(1, 7))]
-        going = folded_runs(files, runs_max, receives)
+        going = joined_runs(files, runs_max, receives)
         left = [file for file in files if file.run not in going]
         joined = 1 if going or receives else 0
         assert len({file.run for file in left}) + joined <= max(runs_max, joined)

@@ -10,7 +10,7 @@ from tidewheel.commits.work import Work
 from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import UndoPlan
-from tidewheel.indexing.core.receipts import Cell, Operation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Cell, Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import Damaged
 
@@ -51,7 +51,7 @@ def receipt_of(
     )
 
 
-def bare_receipt(job: ArchiveJob, state: TableState, operation: Operation, attempt: str, note: str = "") -> Receipt:
+def bare_receipt(job: ArchiveJob, state: TableState, operation: Deed, attempt: str, note: str = "") -> Receipt:
     """The receipt of a commit that touches no file and leaves the watermark where it is."""
     return Receipt(
         operation=operation,

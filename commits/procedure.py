@@ -1,6 +1,6 @@
-"""What differs between update, expire, forget, migrate, undo and fence; each is tried on one snapshot at a time.
+"""Procedures: what differs between update, expire, forget, migrate, undo and fence; tried on one snapshot at a time.
 
-Who writes files for its plan is a `Hand`: Spark's (`jobs/hand.py`) or another. An operation that moves rows of the
+Who writes files for a plan is a `Hand`: Spark's (`jobs/hand.py`) or another. A procedure that moves rows of the
 archive's own files says in its plan what stays and where it goes; it does not know which hand carries that out.
 """
 
@@ -37,7 +37,7 @@ class Try:
     started_version: int
 
 
-class Operation(ABC):
+class Procedure(ABC):
     """By default: always needed, nothing to write, and what its plan says in one commit."""
 
     # Whether it may be carried out on a newer version than the one it was asked for on.

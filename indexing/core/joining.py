@@ -22,24 +22,24 @@ class _Run:
     bytes: int
 
 
-def folded_runs(files: Sequence[FileFact], runs_max: int, receives: bool) -> frozenset[str]:
+def joined_runs(files: Sequence[FileFact], runs_max: int, receives: bool) -> frozenset[str]:
     """The runs of a sub-index to join, with the batch if it receives one; none while the bound holds.
 
     Runs that hold the same insertion slots stay together: what a join must hold can then be told from the ledger.
     """
     runs = _youngest_first(files)
-    count = fold_count([run.bytes for run in runs], runs_max, receives)
+    count = join_count([run.bytes for run in runs], runs_max, receives)
     while 0 < count < len(runs) and runs[count].ins_max >= min(run.ins_min for run in runs[:count]):
         count += 1
     return frozenset(run.name for run in runs[:count])
 
 
-def fold_count(youngest_first: Sequence[float], runs_max: int, receives: bool) -> int:
+def join_count(youngest_first: Sequence[float], runs_max: int, receives: bool) -> int:
     """How many of the youngest runs to join, given the runs' sizes.
 
-    >>> fold_count([1, 1, 1], runs_max=3, receives=False)
+    >>> join_count([1, 1, 1], runs_max=3, receives=False)
     0
-    >>> fold_count([1, 1, 1, 9, 8], runs_max=5, receives=True)
+    >>> join_count([1, 1, 1, 9, 8], runs_max=5, receives=True)
     3
     """
     runs = len(youngest_first)
