@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 # Side files live under a name that starts with an underscore: Delta's vacuum and Spark's readers pass it by.
 SIDE_FOLDER = "_tidewheel"
 DELETERS = 8
+# A store that takes a request and never answers: how long delta-rs waits for an answer, and until when it asks again.
+# Its own bounds, 30 s and three minutes for each file, keep a commit whose outcome is unknown for minutes.
+ANSWER_S = 30
+ASK_AGAIN_S = 40
 # delta-rs decodes %20 where it should not, takes a backslash for a slash, and refuses control characters.
 _NOT_FOR_DELTA = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\]")
 _GLOB_SIGNS = re.compile(r"([\\\[\]{}*?])")
@@ -125,7 +129,11 @@ class Location:
         if self.is_local:
             return None
         _refuse_empty_keys()
-        options = {"AWS_REGION": os.environ.get("AWS_REGION", "us-east-1")}
+        options = {
+            "AWS_REGION": os.environ.get("AWS_REGION", "us-east-1"),
+            "timeout": f"{ANSWER_S}s",
+            "retry_timeout": f"{ASK_AGAIN_S}s",
+        }
         if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
             options["AWS_ALLOW_HTTP"] = "true"
         return options

@@ -1,4 +1,7 @@
-"""A proxy before an S3 server that loses answers: the request was carried out, and the client hears of a failure."""
+"""A proxy before an S3 server that loses answers: the request was carried out, and the client hears of a failure.
+
+And then, if told so, nobody hears anything any more but failures, or nothing at all, until the store is back.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,40 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 
+class Away(StrEnum):
+    """How a store behaves that cannot be reached."""
+
+    FAILS = "answers 500"
+    HANGS_UP = "closes the connection"
+    IS_SILENT = "never answers"
+
+
 @dataclass
 class LossyProxy:
-    """Answers 500 to the next `losses` requests that are of a method and have a text in their path."""
+    """Answers 500 to the next `losses` requests that are of a method and have a text in their path.
+
+    With `then`, the store is away from the first of these on, for whatever is asked, until `comes_back`.
+    """
 
     endpoint: str = ""
     method: str = "PUT"
     contains: str = ""
     losses: int = 0
     lost: list[str] = field(default_factory=list)
+    then: Away | None = None
+    is_back: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def away(self) -> Away | None:
+        return self.then if self.lost and not self.is_back.is_set() else None
+
+    def comes_back(self) -> None:
+        self.is_back.set()
 
     def loses(self, method: str, path: str) -> bool:
         if self.losses == 0 or method != self.method or self.contains not in path:
@@ -40,6 +64,7 @@ def lossy_proxy(endpoint: str) -> Iterator[LossyProxy]:
     try:
         yield proxy
     finally:
+        proxy.comes_back()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -51,6 +76,9 @@ def _handler(proxy: LossyProxy, target: str) -> type[BaseHTTPRequestHandler]:
 
         def pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if proxy.away:
+                self.fail(proxy.away)
+                return
             upstream = http.client.HTTPConnection(target)
             # All headers as they came, the signed `Host` among them.
             upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
@@ -61,9 +89,17 @@ def _handler(proxy: LossyProxy, target: str) -> type[BaseHTTPRequestHandler]:
             content = answer.read()
             upstream.close()
             if proxy.loses(self.command, self.path):
-                self.reply(500, {}, b"")
+                self.fail(proxy.away or Away.FAILS)
             else:
                 self.reply(answer.status, dict(answer.getheaders()), content)
+
+        def fail(self, how: Away) -> None:
+            if how is Away.FAILS:
+                self.reply(500, {}, b"")
+                return
+            if how is Away.IS_SILENT:
+                proxy.is_back.wait()
+            self.close_connection = True
 
         def reply(self, status: int, headers: dict[str, str], content: bytes) -> None:
             self.send_response_only(status)
