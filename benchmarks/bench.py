@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Set
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -69,8 +70,7 @@ class Bench:
         self._say("", "starting Spark")
         self.spark = open_session("tidewheel benchmarks")
         for name in WARM_UP.contenders:
-            what = f"warm-up {name}: "
-            run(WARM_UP, catalogue()[name], self.work, self.spark, lambda step, what=what: self._say(what, step))
+            run(WARM_UP, catalogue()[name], self.work, self.spark, partial(self._say, f"warm-up {name}: "))
 
     def _say(self, what: str, step: str) -> None:
         spent = perf_counter() - self._start

@@ -139,7 +139,7 @@ def _fit(
 ) -> list[float]:
     targets = np.array([seconds(one) for one in found])
     rows = np.array([features(one) for one in found]) / targets[:, None]
-    return non_negative(rows, np.ones(len(found))).tolist()
+    return [float(one) for one in non_negative(rows, np.ones(len(found)))]
 
 
 def non_negative(rows: np.ndarray, targets: np.ndarray) -> np.ndarray:

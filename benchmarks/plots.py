@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from benchmarks.cost_check import checks
 from benchmarks.goals import DEFAULT
@@ -152,7 +153,7 @@ def _waterfall(results: Results) -> Any:
         _stack(axis, height, update_steps(samples))
     axis.set_yticks(range(len(rows)), [f"{name} ({where})" for where, name in reversed(rows)], fontsize=7)
     axis.set_xlabel("ms of a warm update, mean")
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in _STEP_COLOURS.values()]
+    handles = [Rectangle((0, 0), 1, 1, color=colour) for colour in _STEP_COLOURS.values()]
     axis.legend(
         handles, list(_STEP_COLOURS), ncol=5, fontsize=7, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1)
     )
@@ -163,16 +164,16 @@ def update_steps(samples: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Mean milliseconds by step. Of the step in which Spark works, its stages take their part, and planning and
     the footers of what was written the rest; what no step says went into the receipt, the commit and housekeeping."""
 
-    def mean(value: Callable[[dict[str, Any]], float]) -> float:
-        return float(np.mean([value(one) for one in samples]))
+    def mean(values: Iterable[float]) -> float:
+        return float(np.mean(list(values)))
 
-    told = {step: mean(lambda one, step=step: one["timings_ms"].get(step, 0)) for step in _STEPS_TOLD}
-    feeding, writing = (mean(lambda one, part=part: one.get(part, 0)) for part in ("spark_feed_ms", "spark_write_ms"))
+    told = {step: mean(one["timings_ms"].get(step, 0) for one in samples) for step in _STEPS_TOLD}
+    feeding, writing = (mean(one.get(part, 0) for one in samples) for part in ("spark_feed_ms", "spark_write_ms"))
     steps = (
         told["state"], told["plan"], told["session"], told["source"],
         feeding, writing, max(0.0, told["write"] - feeding - writing), told["check"],
     )  # fmt: skip
-    rest = mean(lambda one: one["seconds"]) * 1000 - sum(told.values())
+    rest = mean(one["seconds"] for one in samples) * 1000 - sum(told.values())
     return dict(zip(_STEP_COLOURS, (*steps, max(0.0, rest)), strict=True))
 
 

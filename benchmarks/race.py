@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
@@ -165,8 +166,8 @@ class Run:
         keys = (2 * self.chance.integers(0, stream.keys, self.race.probes)).tolist()
         first_ms, answer = timed(lambda: self.contender.probe(keys[0]))
         self.truth.check_rows(slot, f"key = {keys[0]}", answer.num_rows, name)
-        probe_ms = [timed(lambda key=key: self.contender.probe(key))[0] for key in keys]
-        absent_ms = [timed(lambda key=key: self.contender.probe(key + 1))[0] for key in keys[: len(keys) // 2]]
+        probe_ms = [timed(partial(self.contender.probe, key))[0] for key in keys]
+        absent_ms = [timed(partial(self.contender.probe, key + 1))[0] for key in keys[: len(keys) // 2]]
         low, high = keys[-1], keys[-1] + 2 * max(2, stream.keys // 100)
         self.contender.probe_range(low, high)
         range_ms, answer = timed(lambda: self.contender.probe_range(low, high))
@@ -201,7 +202,7 @@ class Run:
             self.contender.forget_caches()
             self.contender.refresh(slot)
             if put_out_of_cache(self.contender.files()):
-                yield timed(lambda key=key: self.contender.probe(key))[0]
+                yield timed(partial(self.contender.probe, key))[0]
 
     def _sweep(self, slot: int) -> None:
         """Delete data files that have left the table. Without it a long race fills the disk."""

@@ -30,7 +30,8 @@ class Results:
 
     def stream(self, race: str) -> dict[str, Any]:
         store = self.races()[race]
-        return store.values["races"][race]["stream"]
+        stream: dict[str, Any] = store.values["races"][race]["stream"]
+        return stream
 
     def raw(self, race: str) -> dict[str, Any]:
         """The contenders of a race with all their samples."""

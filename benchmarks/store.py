@@ -30,7 +30,8 @@ class Store:
         return result.get("fingerprint") == fingerprint and "updates" in result
 
     def race(self, name: str) -> dict[str, Any]:
-        return self.values["races"].get(name, {}).get("contenders", {})
+        contenders: dict[str, Any] = self.values["races"].get(name, {}).get("contenders", {})
+        return contenders
 
     def put(self, race: str, stream: dict[str, Any], contender: str, result: dict[str, Any]) -> None:
         entry = self.values["races"].setdefault(race, {"stream": stream, "contenders": {}})
@@ -46,7 +47,8 @@ class Store:
         self.values["races"] = races
 
     def experiment(self, name: str) -> dict[str, Any]:
-        return self.values["experiments"].get(name, {})
+        found: dict[str, Any] = self.values["experiments"].get(name, {})
+        return found
 
     def put_experiment(self, name: str, result: dict[str, Any]) -> None:
         self.values["experiments"][name] = {**result, "measured_at": now()}
@@ -74,7 +76,7 @@ def write_json(path: Path, values: Any) -> None:
 
 def machine() -> dict[str, Any]:
     """Where this ran and with what."""
-    versions = {}
+    versions: dict[str, str | None] = {}
     for package in PACKAGES:
         try:
             versions[package] = version(package)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -64,10 +65,10 @@ class Truth:
         mix = MIX.format(until_us="epoch_us(until)")
         return Summary(*map(int, self._ask(f"count(*), coalesce(sum(id), 0), coalesce(sum({mix}), 0)", slot)))
 
-    def _ask(self, what: str, slot: int) -> tuple:
+    def _ask(self, what: str, slot: int) -> tuple[Any, ...]:
         """One row over the records that are live after a slot's update."""
         first = max(0, slot - self.source.stream.span)
         paths = [self.source.path(one) for one in range(first, slot + 1)]
         condition = f"until > make_timestamptz({as_of_us(slot)})"
         [row] = self._connection.execute(f"SELECT {what} FROM read_parquet({paths}) WHERE {condition}").fetchall()
-        return row
+        return tuple(row)

@@ -190,7 +190,7 @@ class Killer:
         return (data - named) | temporary
 
     def _start_jvm(self) -> None:
-        self.gateway: Any = launch_gateway(session_conf("tidewheel kills"))  # type: ignore[no-untyped-call]
+        self.gateway: Any = launch_gateway(session_conf("tidewheel kills"))
 
     def _gateway_address(self) -> tuple[int, str]:
         parameters = self.gateway.gateway_parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from benchmarks.contender import Contender, Family
 from benchmarks.contenders.clickhouse import ClickHouse
@@ -56,7 +57,7 @@ def wave(strategy: Strategy, by: str, classes: int) -> Ours:
     """A wave index of the thesis: R-ins, R-exp (re-clustered) or D-ins, D-exp (not)."""
     kind = LayoutKind.WAVE_BY_INSERTION if by == "ins" else LayoutKind.WAVE_BY_EXPIRATION
     shape = (classes, 1) if by == "ins" else (1, classes)
-    bounds = {} if strategy is Strategy.REBUILD else {"dead_share_max": 1.0, "runs_max": UNBOUNDED}
+    bounds: dict[str, Any] = {} if strategy is Strategy.REBUILD else {"dead_share_max": 1.0, "runs_max": UNBOUNDED}
     letter = _LETTER[strategy]
     contender = Ours(
         f"{letter}_{by}_{classes}", f"wave index {letter}-{by} {classes}", strategy, *shape, kind=kind, **bounds

@@ -49,7 +49,8 @@ class DeltaContender(FileContender):
         self._set(SETTINGS)
         builder = DeltaTable.create(self._spark).location(self._path)
         for column in SPARK_SCHEMA.split(", "):
-            builder = builder.addColumn(*column.split(" "))
+            name, kind = column.split(" ")
+            builder = builder.addColumn(name, kind)
         if self.partitioned:
             builder = builder.addColumn("exp_slot", "bigint").partitionedBy("exp_slot")
         for name, value in self.properties.items():
@@ -106,7 +107,8 @@ class DeltaContender(FileContender):
         frames = [self._spark.read.schema(SPARK_SCHEMA).parquet(source.path(slot)) for slot in slots]
         if len(frames) > 1:
             frames = [frame.coalesce(1) for frame in frames]
-        return reduce(DataFrame.unionAll, frames).where(f"until > timestamp_micros({as_of_us(slots[-1])})")
+        whole: DataFrame = reduce(DataFrame.unionAll, frames)
+        return whole.where(f"until > timestamp_micros({as_of_us(slots[-1])})")
 
     def _expire(self, slot: int) -> None:
         """A second commit: Delta has none that does both."""

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from benchmarks.contender import Family
 from benchmarks.contenders.ours import Ours
-from tidewheel.indexing.core.layouts import Strategy
+from tidewheel.indexing.core.layouts import MEBIBYTE, Strategy
 from tidewheel.jobs.data import write
 
 SUBINDEX = ("layout", "g", "e")  # Spark's writer wants the rows of a folder together
@@ -35,7 +35,7 @@ class Unindexed(Ours):
         with (
             patch.object(DataFrame, "sortWithinPartitions", lambda frame, *_: sort(frame, *SUBINDEX)),
             patch.object(write, "key_options", lambda *_: {}),
-            patch.object(write, "GROUP_BYTES", 128 * write.MEBIBYTE),
+            patch.object(write, "GROUP_BYTES", 128 * MEBIBYTE),
             patch.object(write, "GROUP_ROWS", 1_000_000),
         ):
             return super().update(slots)

@@ -6,18 +6,17 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from deltalake import Field
-from deltalake.schema import PrimitiveType
 
 import tidewheel
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.archive import groups
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.moments import moment_us
 from tidewheel.resolve import known_archives, resolve
 
-FIELDS = [Field("key", PrimitiveType("string")), Field("body", PrimitiveType("long"))]
+FIELDS = [column("key", "string"), column("body", "long")]
 FILE = """
 [archive]
 name = "flows"

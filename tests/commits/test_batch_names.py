@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import Field
 
+from tests.support.columns import column
 from tests.support.local_archive import Event, LocalArchive
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.forget import forget
@@ -66,7 +66,7 @@ def test_an_undo_tells_of_every_batch_that_counts_again(archive: LocalArchive) -
 def derived_from(archive: LocalArchive, horizon: int) -> ArchiveJob:
     source = archive.job.snapshot().definition
     job = archive_job(Location.of(archive.folder / "derived"), clock=lambda: archive.now_us)
-    columns = [Field("part", "string"), Field("total", "long")]
+    columns = [column("part", "string"), column("total", "long")]
     create_derived(job, columns, definition_of(source, "answers", ["total"], "{}"), horizon)
     return job
 

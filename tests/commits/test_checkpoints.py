@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, Field
+from deltalake import DeltaTable
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.commits import checkpoints
 from tidewheel.commits.checkpoints import checkpoint_fault, write_checkpoint
 from tidewheel.storage.location import Location
@@ -21,7 +22,7 @@ ROUNDS = 8
 
 
 def table_of_versions(folder: Path) -> BuiltTable:
-    table = BuiltTable.create(folder, [Field("key", "string")], ["key"], file_rows_max=2)
+    table = BuiltTable.create(folder, [column("key", "string")], ["key"], file_rows_max=2)
     for version in range(VERSIONS):
         rows = [table.row(version, (version + 3) * HOUR_US, key=f"{version} {n}" * 20) for n in range(40)]
         table.append(rows, watermark=version)
@@ -32,7 +33,7 @@ def write_and_read(path: str, files: list[int], start: object) -> None:
     """Write the checkpoint of every version, whatever is there, and read it, as often as said; exit code 0: whole."""
     start.wait()  # type: ignore[attr-defined]
     location = Location.of(path)
-    checkpoints.list_log = nothing_there  # type: ignore[assignment]
+    checkpoints.list_log = nothing_there  # type: ignore[assignment,attr-defined]
     for _ in range(ROUNDS):
         for version, count in enumerate(files):
             write_checkpoint(location, DeltaTable(path, version=version))

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.cli import main
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.vacuum import vacuum
@@ -45,7 +45,9 @@ class Aging:
 
     @staticmethod
     def at(folder: Path | str, retention: Retention = RETENTION) -> Aging:
-        table = BuiltTable.create(folder, [Field("key", "string"), Field("size", "long")], ["key"], retention=retention)
+        table = BuiltTable.create(
+            folder, [column("key", "string"), column("size", "long")], ["key"], retention=retention
+        )
         aging = Aging(table)
         aging.date()
         return aging

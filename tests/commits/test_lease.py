@@ -82,7 +82,7 @@ def test_a_ticket_that_was_given_back_does_not_return(tmp_path: Path, monkeypatc
     """A renewal and a release at the same moment."""
     monkeypatch.setattr(lease, "RENEW_S", 0.0005)
     for at_us in range(200):
-        one = Lease(Location.of(tmp_path), f"run-{at_us}", lambda at_us=at_us: at_us)
+        one = Lease(Location.of(tmp_path), f"run-{at_us}", at_us.__int__)
         one.take()
         time.sleep(0.002)
         one.release()

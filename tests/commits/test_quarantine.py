@@ -30,7 +30,8 @@ START = "1970-01-01T00:0{}:00Z"
 def archive(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> SmallArchive:
     """Slots 0 to 2: in each a record without an expiry, in slot 1 also one without a key; slot 2 came twice."""
     archive = SmallArchive(tmp_path_factory.mktemp("quarantine"), generation_of()).create()
-    for slot, keys in ((0, ["a"]), (1, ["[red]b", None]), (2, ["old"]), (2, ["new"])):
+    batches: list[tuple[int, list[str | None]]] = [(0, ["a"]), (1, ["[red]b", None]), (2, ["old"]), (2, ["new"])]
+    for slot, keys in batches:
         write(archive, slot, keys)
         update(archive.job, [slot], confirmed=EVERYTHING)
     return archive

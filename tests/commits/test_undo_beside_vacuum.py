@@ -32,7 +32,7 @@ def archive(five_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, job: ModuleType, place: str, deed: Callable[[], object]) -> None:
     """Let something else happen while a job is held at a fail point, the first time."""
-    reached = []
+    reached: list[str] = []
 
     def held(name: str) -> None:
         if name == place and not reached:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import Field
 
 from tests.support import byte_search
 from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
 from tests.support.built_table import BuiltTable
+from tests.support.columns import column
 from tests.support.copies import committed_us, copied
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.quarantine import QUARANTINE
@@ -149,7 +149,7 @@ def test_the_log_goes_after_its_retention_and_nothing_is_forgotten(archive: Smal
 
 
 def test_a_checkpoint_forgets_files_that_went_longer_ago_than_grace(tmp_path: Path) -> None:
-    table = BuiltTable.create(tmp_path, [Field("key", "string")], ["key"])
+    table = BuiltTable.create(tmp_path, [column("key", "string")], ["key"])
     gone = [path for _ in range(3) for path in table.append([table.row(0, HOUR_US, key="a")], watermark=0)]
     table.append([table.row(1, 9 * HOUR_US, key="b")], watermark=1, removed=gone)
     time.sleep(2)  # a grace of a second, which is told by the moments in the log

@@ -331,8 +331,8 @@ def test_one_archive_through_all_its_tasks(tide: TomlArchive, monkeypatch: pytes
     assert tide.content() == tide.expected(range(K, K + 3), {K + 1: 1})
     # A range, many slots in each commit.
     tide.write_batches(range(K + 3, K + 10))
-    form = {"start": "2025-11-18T01:00:00Z", "end": "2025-11-18T03:20:00Z", "slots_per_commit": 4}
-    flags = dict.fromkeys(
+    form: dict[str, Any] = {"start": "2025-11-18T01:00:00Z", "end": "2025-11-18T03:20:00Z", "slots_per_commit": 4}
+    flags: dict[str, Any] = dict.fromkeys(
         ("missing_only", "newest_first", "allow_shrink", "allow_jump", "allow_future", "allow_many"), False
     )
     context = context_of(tide, None, **form, **flags)

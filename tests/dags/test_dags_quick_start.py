@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_half_an_archive_is_never_seen(archive: Path) -> None:
         raise RuntimeError("no room")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(class_archive.subprocess, "run", cut_off)
+        patch.setattr(subprocess, "run", cut_off)
         with pytest.raises(RuntimeError, match="no room"):
             class_archive.make_class_archive()
     assert list(archive.parent.iterdir()) == []

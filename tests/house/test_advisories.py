@@ -37,7 +37,7 @@ def test_no_data_is_not_no_advisory(packages: list[tuple[str, str, str]], tmp_pa
     missing = audit(tmp_path / "none.json")
     assert missing.returncode == 2
     assert "NOTHING WAS AUDITED" in missing.stderr
-    known = {" ".join(package): [] for package in packages}
+    known: dict[str, list[object]] = {" ".join(package): [] for package in packages}
     whole, part, hit = tmp_path / "whole.json", tmp_path / "part.json", tmp_path / "hit.json"
     whole.write_text(json.dumps(known))
     assert audit(whole).returncode == 0

@@ -29,8 +29,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, tree / folder, symlinks=True)
     for file in (ROOT / "pyproject.toml", ROOT / "LICENSE", *ROOT.glob("README*")):
         shutil.copy(file, tree)
-    for file in DATA:
-        (tree / file).touch()
+    for name in DATA:
+        (tree / name).touch()
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(place / "dist"), str(tree)]
     done = subprocess.run(build, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

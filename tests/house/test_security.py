@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from deltalake import Field
 from rich.console import Console
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tests.support.toml_archives import TomlArchive
 from tidewheel.cli import main
 from tidewheel.commits.forget import forget
@@ -80,7 +80,7 @@ def test_a_message_is_told_in_its_own_lines(text: str, caplog: pytest.LogCapture
 
 @pytest.mark.parametrize("text", [text for text in FORGERIES if text != "\udcff"])
 def test_a_value_is_shown_in_its_own_cell(tmp_path: Path, text: str) -> None:
-    table = BuiltTable.create(tmp_path / "t", [Field("key", "string")], ["key"])
+    table = BuiltTable.create(tmp_path / "t", [column("key", "string")], ["key"])
     table.append([table.row(0, 9 * HOUR_US, key=text)], watermark=0)
     with Reader.open(tmp_path / "t", now_us=lambda: 0) as reader:
         view, rows, _ = rows_view(reader.scan())
@@ -103,7 +103,7 @@ def test_an_archive_is_named_by_a_plain_word(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name != "*"])
 def test_a_column_of_any_name_is_read_as_a_column(tmp_path: Path, name: str) -> None:
-    table = BuiltTable.create(tmp_path / "t", [Field("key", "string"), Field(name, "string")], ["key"])
+    table = BuiltTable.create(tmp_path / "t", [column("key", "string"), column(name, "string")], ["key"])
     table.append([table.row(0, 9 * HOUR_US, **{"key": "k", name: "v"})], watermark=0)
     with Reader.open(tmp_path / "t", now_us=lambda: 0) as reader:
         for result in (reader.probe("k"), reader.scan(columns=["key", name]), reader.sql("select * from live")):
@@ -198,7 +198,7 @@ def test_no_program_is_started_by_a_shell() -> None:
 def test_a_log_that_names_files_elsewhere_leads_nowhere(tmp_path: Path) -> None:
     """Who writes the log can write the archive; still, what vacuum deletes and readers open lies below the root."""
     victim = tmp_path / "victim.parquet"
-    table = BuiltTable.create(tmp_path / "t", [Field("key", "string")], ["key"])
+    table = BuiltTable.create(tmp_path / "t", [column("key", "string")], ["key"])
     table.append([table.row(0, 9 * HOUR_US, key="a")], watermark=0)
     pq.write_table(pa.table({"key": ["secret"]}), victim)
     entry = tmp_path / "t" / "_delta_log" / f"{1:020d}.json"

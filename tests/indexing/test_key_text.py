@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import key_values, keys_in, whole_key
 
 FLIGHT = ("carrier", "number")
-FIELDS = [Field("carrier", "string"), Field("number", "long"), Field("day", "date")]
+FIELDS = [column("carrier", "string"), column("number", "long"), column("day", "date")]
 
 
 @pytest.mark.parametrize("seed", range(20))

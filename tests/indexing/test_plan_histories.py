@@ -95,7 +95,8 @@ def test_rebuild_in_order_on_full_data_touches_g_plus_e_minus_1(kind: LayoutKind
             {slot: [Record(slot, slot + life, key, (slot, life)) for life in range(1, span + 1) for key in range(2)]}
         )
         touched = {table.files[path][0].subindex for path in set(table.files) - before}
-        touched |= {(0, *map(int, path.split("/")[2:4])) for path in before - set(table.files)}
+        places = (path.split("/")[2:4] for path in before - set(table.files))
+        touched |= {(0, int(g), int(e)) for g, e in places}
         if slot >= 2 * span:
             assert len(touched) == g + e - 1
 

@@ -24,7 +24,7 @@ def loads_of(shares: Shares, sizes: dict[tuple[int, ...], float], tasks: int) ->
 def test_all_is_shared_out_once_in_few_large_pieces_to_even_tasks(seed: int) -> None:
     chance = random.Random(seed)
     cores, target = chance.choice([1, 2, 3, 8, 40]), chance.choice([64, 1000, 4096])
-    sizes = {
+    sizes: dict[tuple[int, ...], float] = {
         (number,): chance.choice([0, 1, 30, 500, 9000]) * chance.random() for number in range(chance.randint(1, 30))
     }
     divisible = {at for at in sizes if chance.random() < 0.5}
@@ -54,7 +54,7 @@ def test_what_is_even_as_it_is_is_not_cut() -> None:
 
 
 def test_one_large_column_is_cut_where_both_tasks_have_the_same() -> None:
-    sizes = {(0,): 53.0, **{(number,): 3.0 for number in range(1, 5)}}
+    sizes: dict[tuple[int, ...], float] = {(0,): 53.0, **{(number,): 3.0 for number in range(1, 5)}}
     shares = shared(sizes, {(0,)}, 2, 128)
     assert len(shares[(0,)]) == 2
     assert loads_of(shares, sizes, 2) == pytest.approx([32.5, 32.5])

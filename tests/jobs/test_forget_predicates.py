@@ -94,7 +94,9 @@ def test_a_forget_says_what_it_took_out_of_the_quarantine(tmp_path: Path) -> Non
     write_raw(archive, 0, [("a", 1, 0, 200), ("a", 2, 0, None), ("b", 3, 0, None), ("c", 4, 0, None)])
     update(archive.job, [0])
     # What was never stored is nothing that left the archive.
-    assert status(archive.job).awaiting == status(archive.job).awaiting.__class__(0, 0)
+    awaiting = status(archive.job).awaiting
+    assert awaiting is not None
+    assert awaiting == type(awaiting)(0, 0)
     assert "1 quarantined record would be forgotten as well" in forgotten(archive, "key = 'a'", "--dry-run").stdout
     done = forgotten(archive, "key = 'a'", "--yes", "--json")
     assert json.loads(done.stdout)["quarantined_forgotten"] == 1

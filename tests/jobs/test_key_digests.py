@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from deltalake import Field
 from pyspark.sql import SparkSession
 
 from tests.old_archives.contents import KEY_KINDS, OLD_ARCHIVES
 from tests.support.built_table import BuiltTable
+from tests.support.columns import column
 from tests.whole.test_old_archives import Unpacked, comparable
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.expressions import keyed_digest
 from tidewheel.jobs.data.key_digests import key_digests
-from tidewheel.sql.writers import json_value
+from tidewheel.sql.json_values import json_value
 
 DELTA_KINDS = {"int": "integer", "bigint": "long", "smallint": "short", "tinyint": "byte"}
 
@@ -28,7 +28,7 @@ DELTA_KINDS = {"int": "integer", "bigint": "long", "smallint": "short", "tinyint
 @pytest.mark.parametrize("name", KEY_KINDS)
 def test_every_type_of_key(tmp_path: Path, spark: SparkSession, name: str) -> None:
     kind = KEY_KINDS[name]
-    field = Field("key", DELTA_KINDS.get(kind.spark, kind.spark).replace(",", ", "))
+    field = column("key", DELTA_KINDS.get(kind.spark, kind.spark).replace(",", ", "))
     snapshot = BuiltTable.create(tmp_path / "table", [field], ["key"]).snapshot
     pq.write_table(pa.table({"key": pa.array(kind.values, kind.arrow)}), tmp_path / "records.parquet")
     records = spark.read.parquet(str(tmp_path / "records.parquet"))
@@ -107,7 +107,7 @@ def run(*words: str) -> Any:
 
 
 def test_what_is_no_value_of_the_type_is_refused(tmp_path: Path, spark: SparkSession) -> None:
-    snapshot = BuiltTable.create(tmp_path, [Field("key", "long")], ["key"]).snapshot
+    snapshot = BuiltTable.create(tmp_path, [column("key", "long")], ["key"]).snapshot
     for key in (("x",), (1.5,), (b"1",), (True,), (None,), (2**63,), (1, 2), ()):
         with pytest.raises(InvalidInput):
             key_digests(spark, snapshot, [key])

@@ -33,7 +33,10 @@ pytestmark = pytest.mark.usefixtures("spark")
 SPAN = 4
 
 
-def write_raw(archive: SmallArchive, slot: int, rows: list[tuple[str | None, int, int | None, int | None]]) -> None:
+Raw = tuple[str | None, int, int | None, int | None]
+
+
+def write_raw(archive: SmallArchive, slot: int, rows: list[Raw]) -> None:
     """Rows of (key, body, inserted, expires), moments in seconds after the slot's start."""
 
     def at(seconds: int | None) -> datetime | None:
@@ -53,7 +56,7 @@ def write_raw(archive: SmallArchive, slot: int, rows: list[tuple[str | None, int
     pq.write_table(table, path)
 
 
-BAD: list[tuple[str, tuple[str | None, int, int | None, int | None]]] = [
+BAD: list[tuple[str, Raw]] = [
     ("null_key", (None, 1, 0, 90)),
     ("null_expiry", ("a", 2, 0, None)),
     ("future", ("a", 3, 61, 90)),
@@ -75,8 +78,8 @@ def slot_receipt(archive: SmallArchive, slot: int, **confirmed: Any) -> SlotRece
 
 
 def test_every_broken_rule_is_quarantined_with_its_name_and_the_rest_is_stored(archive: SmallArchive) -> None:
-    good = [("a", 10, 0, 61), ("b", 11, 59, 59 + SPAN * 60)]
-    short = [("c", 12, 0, 60)]
+    good: list[Raw] = [("a", 10, 0, 61), ("b", 11, 59, 59 + SPAN * 60)]
+    short: list[Raw] = [("c", 12, 0, 60)]
     write_raw(archive, 3, [row for _, row in BAD] + good + short)
     receipt = slot_receipt(archive, 3)
     assert (receipt.rows_in, receipt.stored, receipt.short_lived) == (len(BAD) + 3, 2, 1)
@@ -92,7 +95,8 @@ def test_every_broken_rule_is_quarantined_with_its_name_and_the_rest_is_stored(a
 def test_a_rejected_rule_refuses_the_run_and_changes_nothing(
     archive: SmallArchive, rule: str, row: tuple[str | None, int, int | None, int | None]
 ) -> None:
-    archive.policy = replace(Policy(), **{rule: Verdict.REJECT})
+    rejects: dict[str, Any] = {rule: Verdict.REJECT}
+    archive.policy = replace(Policy(), **rejects)
     write_raw(archive, 0, [("a", 10, 0, 61), row])
     with pytest.raises(InvalidInput, match=rule):
         update(archive.job, [0])
@@ -117,7 +121,8 @@ def test_a_life_too_long_is_capped_never_prolonged(archive: SmallArchive) -> Non
 
 def test_a_record_without_an_expiry_is_not_capped(archive: SmallArchive) -> None:
     archive.policy = Policy(too_long=Verdict.CAP)
-    write_raw(archive, 0, [(*row[:3], None) for _, row in BAD if row[3] is not None] + [("a", 2, 0, None)])
+    endless: list[Raw] = [(*row[:3], None) for _, row in BAD if row[3] is not None]
+    write_raw(archive, 0, [*endless, ("a", 2, 0, None)])
     receipt = slot_receipt(archive, 0)
     assert (receipt.stored, receipt.quarantined) == (0, receipt.rows_in)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import Field, Schema
+from deltalake import Schema
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
 from tidewheel.commits.accounting import bare_receipt
+from tests.support.columns import column
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.commit import commit_schema
@@ -39,7 +41,7 @@ def archive(tmp_path: Path) -> SmallArchive:
     return archive
 
 
-def unschooled(archive: SmallArchive, **policy: str) -> ArchiveJob:
+def unschooled(archive: SmallArchive, **policy: Any) -> ArchiveJob:
     """The job without a schema in its archive file: the source speaks for itself."""
     file: ArchiveFile = replace(
         archive.file, source=replace(archive.file.source, schema=""), policy=replace(Policy(), **policy)
@@ -101,7 +103,7 @@ def widened_in_two_commits(archive: SmallArchive) -> None:
     snapshot = archive.snapshot()
     receipt = bare_receipt(archive.job, state_of(snapshot), Deed.WIDEN, "20260101T000000-old", "new columns: extra")
     fields = snapshot.schema.fields
-    commit_schema(snapshot, receipt, Schema([*fields[:4], Field("extra", "long"), *fields[4:]]))
+    commit_schema(snapshot, receipt, Schema([*fields[:4], column("extra", "long"), *fields[4:]]))
 
 
 @pytest.mark.parametrize("by", ["an update of today", "two commits"])

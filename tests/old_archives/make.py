@@ -11,6 +11,7 @@ import sys
 import tarfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -95,7 +96,7 @@ def make(one: OldArchive, folder: Path) -> None:
                    place / "alive.parquet")  # fmt: skip
 
 
-_CONFIRMED = {"allow_future": True, "allow_jump": True, "allow_shrink": True}
+_CONFIRMED: dict[str, Any] = {"allow_future": True, "allow_jump": True, "allow_shrink": True}
 
 
 def _opened(place: Path) -> Archive:

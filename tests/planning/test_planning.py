@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ MODELS = [PanesModel, three_levels, *(omega_model(name, form) for name in OMEGAS
 RATES = ["1/2", "1", "5", "20"]
 
 
-def random_loom(draw: random.Random, size_max: int, **options: int) -> Loom:
+def random_loom(draw: random.Random, size_max: int, **options: Any) -> Loom:
     windows = random_windows(draw, draw.randint(1, size_max), **options)
     return Loom(numbered(windows, draw.choice(RATES)), PanesModel)
 
@@ -78,7 +79,9 @@ def test_the_optimum_is_that_of_all_partitions() -> None:
 def test_greedy_against_the_optimum(capsys: pytest.CaptureFixture[str]) -> None:
     """The literature proves a quarter of the savings under conditions; random workloads are far from it."""
     draw = random.Random(64)
-    worst, dearest, optimal, size = Fraction(1), Fraction(1), 0, 500
+    worst: Fraction | float = Fraction(1)
+    dearest: Fraction | float = Fraction(1)
+    optimal, size = 0, 500
     for _ in range(size):
         loom = random_loom(draw, 7)
         alone = planner_named("No Share").plan(loom, chance()).cost
@@ -221,7 +224,9 @@ def test_a_tree_whose_bond_left_is_shattered() -> None:
 
 def _named(queries: dict[str, list[int]], rate: str) -> Workload:
     # Whole ranges and no offsets, or all of one slide: where windows begin makes no difference.
-    return Workload(tuple(Request(name, Window(*query)) for name, query in queries.items()), Fraction(rate))
+    return Workload(
+        tuple(Request(name, Window(length, slide)) for name, (length, slide) in queries.items()), Fraction(rate)
+    )
 
 
 def test_trees_that_did_not_change_are_kept() -> None:
@@ -242,7 +247,8 @@ def test_operands_counted_one_by_one() -> None:
         tree = loom.tree(range(3))
         model = loom.model.shown(tree.cost) - 1
         true = true_operand_rate(workload, tree.members)
-        assert abs(true - model) < 3 * loom.rate(tree)
+        rate: Any = loom.rate(tree)
+        assert abs(true - model) < 3 * rate
         if all(window.length % window.slide == 0 for window in windows):
             assert true == model
     thirteen = numbered([Window(13, 4)], 1)

@@ -100,7 +100,8 @@ def _table(windows: list[Window]) -> dict[int, list[tuple[Any, ...]]]:
 
 
 def _answer(windows: list[Window], table: Any, bit: int, window: Window, report: int) -> list[tuple[Any, ...]]:
-    run, sums = build_shared_plan(windows).run(window, report), {}
+    run = build_shared_plan(windows).run(window, report)
+    sums: dict[Any, Any] = {}
     for number in range(run.first, run.end):
         for signature, key, total, count in table.get(number, []):
             if signature[bit] == "1":

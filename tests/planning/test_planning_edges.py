@@ -86,7 +86,8 @@ def test_both_spaces_count_alike() -> None:
         each = [phases_of(window) for window in random_windows(draw, draw.randint(1, 6), offsets=True)]
         phases = frozenset[Phase]().union(*each)
         bits, formula = BitSpace(phases, period_of(phases)), PhaseSpace(period_of(phases))
-        for space in (bits, formula):
+        spaces: tuple[Any, ...] = (bits, formula)
+        for space in spaces:
             edges = space.edges(each[0])
             for more in each[1:]:
                 edges = space.union(edges, space.edges(more))

@@ -24,7 +24,7 @@ def test_plans_by_the_published_cost(vector: dict[str, Any]) -> None:
     unit = Fraction(vector.get("unit", 1))
     loom = loom_of(vector["queries"], str(Fraction(vector["rate"]) * unit))
 
-    def shown(cost: Any) -> Fraction:
+    def shown(cost: Any) -> Fraction | float:
         return loom.model.shown(cost) / unit
 
     for name, cost in vector.get("plans", {}).items():
@@ -85,7 +85,7 @@ def _mirrored(window: Window) -> frozenset[tuple[int, int]]:
 
 def test_windows_that_begin_and_windows_that_end_at_multiples_cost_the_same() -> None:
     queries = [[12, 9], [10, 6], [7, 5], [13, 4]]
-    ends = Loom(numbered([Window(*query) for query in queries], 1))
+    ends = Loom(numbered([Window(length, slide) for length, slide in queries], 1))
     begins = loom_of(queries, "1")
     for size in (2, 3, 4):
         assert ends.tree(range(size)).cost == begins.tree(range(size)).cost

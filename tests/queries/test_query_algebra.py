@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return request.param
 
 
-def sample(case: Case, count: int = 12) -> list:
+def sample(case: Case, count: int = 12) -> list[Any]:
     chance = random.Random(SEED)
     lifted = [accumulator for accumulator in case.accumulators(chance, count) if accumulator is not None]
     folded = [case.operation.fold(case.accumulators(chance, 3)) for _ in range(count // 2)]

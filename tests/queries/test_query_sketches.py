@@ -127,6 +127,7 @@ def test_every_technique_gives_the_same_answer(case: Case) -> None:
 def test_sketches_of_parts_estimate_as_one(size: int, seed: int) -> None:
     chance = random.Random(f"{SEED} {size} {seed}")
     values = [f"{seed} {chance.randrange(size)}" for _ in range(2 * size)]
+    assert DISTINCT.error is not None
     for parts in (1, 2, 9):
         batches = cut(chance, values, parts)
         answer = in_parts(DISTINCT, batches)
@@ -180,6 +181,7 @@ def test_quantiles_are_within_their_bound(seed: int) -> None:
         answer = quantile(fraction).answer([total])
         assert answer in ordered
         error = quantile(fraction).error
+        assert error is not None
         assert rank_error(ordered, answer, fraction) <= error.share + 1e-12, f"seed {seed}, {fraction}"
 
 

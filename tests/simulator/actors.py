@@ -105,7 +105,7 @@ class Actor:
             return  # somebody who only looks
         if not self.is_dead:
             self.at = at
-            self._run.parent.switch()  # type: ignore[union-attr]
+            self._run.parent.switch()
         if self.is_dead:
             raise Died
 

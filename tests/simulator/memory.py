@@ -17,6 +17,7 @@ from deltalake.exceptions import CommitFailedError
 
 from tests.simulator.faults import Fault, planted
 from tests.simulator.world import Fold
+from tests.support.columns import column
 from tidewheel.commits.commit import partition_fields, stored_fields
 from tidewheel.commits.table import Queue
 from tidewheel.indexing.core.definition import Definition
@@ -216,5 +217,5 @@ def _definition_in(schema: Schema) -> Definition:
 @lru_cache(maxsize=64)
 def _schema_of(definition: Definition) -> Any:
     """What is asked of a schema, without asking delta-rs each time."""
-    fields = [Field("key", "long"), *stored_fields(), definition_field(definition), *partition_fields()]
+    fields = [column("key", "long"), *stored_fields(), definition_field(definition), *partition_fields()]
     return SimpleNamespace(fields=fields)

@@ -2,9 +2,9 @@
 
 import duckdb
 import pytest
-from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.reader import Reader
@@ -14,7 +14,9 @@ ENDS = (2, 5, 9)
 
 
 def build(place, clock, **options):
-    table = BuiltTable.create(place, [Field('ke"y', "string"), Field("size", "long")], ['ke"y'], clock=clock, **options)
+    table = BuiltTable.create(
+        place, [column('ke"y', "string"), column("size", "long")], ['ke"y'], clock=clock, **options
+    )
     table.append([table.row(0, end * HOUR_US, **{'ke"y': f"{end}", "size": end}) for end in ENDS], watermark=1)
     return table
 
@@ -28,7 +30,7 @@ def connection():
 @pytest.mark.parametrize("clock", list(Clock))
 def test_the_duckdb_view_equals_the_reader(tmp_path, connection, clock):
     table = build(tmp_path / "it's", clock)
-    table.widen(Field("added", "double"))
+    table.widen(column("added", "double"))
     connection.execute(published_view(table.snapshot, "duckdb"))
     # For the wall clock all of 1970 is over: what the view shows then is nothing, like the reader of today.
     with Reader.open(table.location, now_us=lambda: 2**51) as reader:
@@ -40,14 +42,14 @@ def test_the_duckdb_view_equals_the_reader(tmp_path, connection, clock):
 
 
 def test_the_view_of_a_live_archive_shows_what_is_alive(tmp_path, connection):
-    table = BuiltTable.create(tmp_path, [Field("key", "string")], ["key"], clock=Clock.WALL)
+    table = BuiltTable.create(tmp_path, [column("key", "string")], ["key"], clock=Clock.WALL)
     table.append([table.row(0, end, key=str(end)) for end in (5 * HOUR_US, 2**55)], watermark=1)
     connection.execute(published_view(table.snapshot, "duckdb"))
     assert connection.execute("select key from built").fetchall() == [(str(2**55),)]
 
 
 def test_the_view_of_an_empty_archive_has_columns(tmp_path, connection):
-    table = BuiltTable.create(tmp_path, [Field("key", "string")], ["key"])
+    table = BuiltTable.create(tmp_path, [column("key", "string")], ["key"])
     connection.execute(published_view(table.snapshot, "duckdb"))
     assert connection.execute("select * from built").description[0][0] == "key"
 

@@ -10,6 +10,7 @@ import pytest
 from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable, alive, cells_of
+from tests.support.columns import column
 from tests.support.stored_cells import cells_by_file, live_cells, stored_cells
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.slots import moment
@@ -64,12 +65,17 @@ def build(place, key_types, seed, rows=240, **options):
     """Three commits of random rows in small files, a column added between the second and the third."""
     chance = random.Random(seed)
     fields = [Field(f"key {i}", kind, nullable=False) for i, kind in enumerate(key_types)]
-    body = [Field("text", "string"), Field("number", "double"), Field("amount", "decimal(12,2)"), Field("day", "date")]
+    body = [
+        column("text", "string"),
+        column("number", "double"),
+        column("amount", "decimal(12,2)"),
+        column("day", "date"),
+    ]
     key = [field.name for field in fields]
     table = BuiltTable.create(place, fields + body, key, row_group_rows=8, file_rows_max=25, classes=(2, 3), **options)
     for slot in range(3):
         if slot == 2:
-            table.widen(Field("added", "string"))
+            table.widen(column("added", "string"))
         table.append([_row(table, chance, key_types, slot) for _ in range(rows // 3)], watermark=slot)
     return table
 
@@ -210,7 +216,7 @@ def test_explanations(case):
 
 def test_files_outside_the_key_are_not_opened(tmp_path):
     table = BuiltTable.create(
-        tmp_path, [Field("key", "long")], ["key"], classes=(1, 1), file_rows_max=10, row_group_rows=5
+        tmp_path, [column("key", "long")], ["key"], classes=(1, 1), file_rows_max=10, row_group_rows=5
     )
     table.append([table.row(0, 9 * HOUR_US, key=key) for key in range(100)], watermark=0)
     with Reader.open(tmp_path, now_us=lambda: 0) as reader:
@@ -224,7 +230,7 @@ def test_files_outside_the_key_are_not_opened(tmp_path):
         assert len(reader.probe_range(30, 40).access.read) == 1
         # A Bloom filter rules out what the bounds admit.
         (tmp_path / "gaps").mkdir()
-    gaps = BuiltTable.create(tmp_path / "gaps", [Field("key", "long")], ["key"], classes=(1, 1), row_group_rows=500)
+    gaps = BuiltTable.create(tmp_path / "gaps", [column("key", "long")], ["key"], classes=(1, 1), row_group_rows=500)
     gaps.append([gaps.row(0, 9 * HOUR_US, key=key * 1000) for key in range(500)], watermark=0)
     with Reader.open(tmp_path / "gaps", now_us=lambda: 0) as reader:
         told = reader.explain(Probe(1001))
@@ -234,7 +240,7 @@ def test_files_outside_the_key_are_not_opened(tmp_path):
 
 
 def test_an_empty_archive_has_columns_and_no_rows(tmp_path):
-    BuiltTable.create(tmp_path, [Field("key", "string"), Field("price", "decimal(9,2)")], ["key"])
+    BuiltTable.create(tmp_path, [column("key", "string"), column("price", "decimal(9,2)")], ["key"])
     with Reader.open(tmp_path, now_us=lambda: 5) as reader:
         results = [reader.probe("a"), reader.probe_range("a"), reader.scan(), reader.scan("price > 1")]
         for result in results:
@@ -250,7 +256,7 @@ def test_an_empty_archive_has_columns_and_no_rows(tmp_path):
 
 def test_the_clock_decides_what_now_means(tmp_path):
     for clock, count in ((Clock.WALL, 1), (Clock.DATA, 2)):
-        table = BuiltTable.create(tmp_path / clock, [Field("key", "string")], ["key"], clock=clock)
+        table = BuiltTable.create(tmp_path / clock, [column("key", "string")], ["key"], clock=clock)
         table.append([table.row(0, end * HOUR_US, key="a") for end in (2, 9)], watermark=0)
         with Reader.open(tmp_path / clock, now_us=lambda: 5 * HOUR_US) as reader:
             assert len(reader.probe("a").rows()) == count
@@ -259,7 +265,7 @@ def test_the_clock_decides_what_now_means(tmp_path):
 
 @pytest.mark.parametrize("late", [0, 1])
 def test_valid_until_is_exclusive_to_the_microsecond(tmp_path, late):
-    table = BuiltTable.create(tmp_path, [Field("key", "string")], ["key"])
+    table = BuiltTable.create(tmp_path, [column("key", "string")], ["key"])
     table.append([table.row(0, 2 * HOUR_US + 999, key="a")], watermark=0)
     with Reader.open(tmp_path, now_us=lambda: 0) as reader:
         at = 2 * HOUR_US + 998 + late
@@ -276,7 +282,7 @@ def test_key_text_is_read_as_the_columns_type(tmp_path):
         ("boolean", "true", True),
         ("binary", "ab", b"ab"),
     ):
-        table = BuiltTable.create(tmp_path / kind, [Field("key", kind)], ["key"])
+        table = BuiltTable.create(tmp_path / kind, [column("key", kind)], ["key"])
         table.append([table.row(0, 9 * HOUR_US, key=value)], watermark=0)
         with Reader.open(tmp_path / kind, now_us=lambda: 0) as reader:
             assert reader.probe(text).rows() == reader.probe(value).rows() == [(value,)]
@@ -302,13 +308,13 @@ def test_key_text_is_read_as_the_columns_type(tmp_path):
     ],
 )
 def test_a_key_that_cannot_be_is_refused(tmp_path, kind, key):
-    BuiltTable.create(tmp_path, [Field("key", kind)], ["key"])
+    BuiltTable.create(tmp_path, [column("key", kind)], ["key"])
     with Reader.open(tmp_path, now_us=lambda: 0) as reader, pytest.raises(InvalidInput, match="key"):
         reader.probe(key)
 
 
 def test_unknown_columns_are_named(tmp_path):
-    BuiltTable.create(tmp_path, [Field("key", "string")], ["key"])
+    BuiltTable.create(tmp_path, [column("key", "string")], ["key"])
     with Reader.open(tmp_path, now_us=lambda: 0) as reader:
         for columns in (["nope"], []):
             with pytest.raises(InvalidInput, match="known are key, ins_slot"):
@@ -318,7 +324,7 @@ def test_unknown_columns_are_named(tmp_path):
 
 
 def test_a_scan_streams_and_does_not_mind_probes(tmp_path):
-    table = BuiltTable.create(tmp_path, [Field("key", "long")], ["key"])
+    table = BuiltTable.create(tmp_path, [column("key", "long")], ["key"])
     table.append([table.row(0, 9 * HOUR_US, key=key) for key in range(70_000)], watermark=0)
     with Reader.open(tmp_path, now_us=lambda: 0) as reader:
         batches = reader.scan().batches()

@@ -4,10 +4,10 @@ from collections import Counter
 
 import duckdb
 import pytest
-from deltalake import Field
 from pyarrow import fs
 
 from tests.support.built_table import HOUR_US, BuiltTable, alive, cells_of
+from tests.support.columns import column
 from tests.support.stored_cells import live_cells, stored_cells
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.sql import pinned_version
@@ -18,10 +18,10 @@ from tidewheel.sql.remote_files import RemoteFiles
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):
-    table = BuiltTable.create(tmp_path, [Field("key", "string"), Field("size", "long")], ["key"], file_rows_max=20)
+    table = BuiltTable.create(tmp_path, [column("key", "string"), column("size", "long")], ["key"], file_rows_max=20)
     rows = [table.row(0, (2 + i % 5) * HOUR_US + i, key=f"k{i % 30:02}", size=i) for i in range(150)]
     table.append(rows, watermark=0)
-    table.widen(Field("added", "double"))
+    table.widen(column("added", "double"))
     table.append([table.row(1, 8 * HOUR_US, key="k05", size=1, added=0.5)], watermark=1)
     monkeypatch.setattr(pinned_version, "files_at", lambda location, shape: RemoteFiles(location, shape.arrow))
     return table
@@ -76,7 +76,7 @@ def test_the_file_system_of_the_location_is_used(table):
     assert len(opened) < len(table.rows_by_file)
 
 
-class _Spy(fs.FSSpecHandler):
+class _Spy(fs.FSSpecHandler):  # type: ignore[misc]
     """A file system that notes what is opened."""
 
     def __init__(self, inner):

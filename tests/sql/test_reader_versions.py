@@ -6,9 +6,9 @@ import threading
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable, alive
+from tests.support.columns import column
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.sql import reader as reader_module
@@ -20,7 +20,7 @@ from tidewheel.storage.ledger_store import fold_into_ledger
 @pytest.fixture
 def table(tmp_path):
     """Slots 0 to 2, one update each; what has expired leaves with the files that hold nothing else."""
-    table = BuiltTable.create(tmp_path / "archive", [Field("key", "long")], ["key"], classes=(1, 4), file_rows_max=5)
+    table = BuiltTable.create(tmp_path / "archive", [column("key", "long")], ["key"], classes=(1, 4), file_rows_max=5)
     for slot in range(3):
         ends = [(slot + 1 + life) * HOUR_US - 7 for life in (1, 2, 3, 4)]
         fresh = [table.row(slot, end, key=10 * slot + i) for i, end in enumerate(ends)]
@@ -288,7 +288,7 @@ def test_what_is_no_archive_is_refused(tmp_path):
 
 def test_readers_and_a_writer_at_once(tmp_path):
     """Every answer is one whole version: each commit replaces all rows, so no mixture may ever be seen."""
-    table = BuiltTable.create(tmp_path, [Field("key", "long"), Field("round", "long")], ["key"], classes=(1, 2))
+    table = BuiltTable.create(tmp_path, [column("key", "long"), column("round", "long")], ["key"], classes=(1, 2))
     table.append([table.row(0, 30 * HOUR_US + i, key=i, round=0) for i in range(8)], watermark=0)
     faults, done = [], threading.Event()
 

@@ -137,7 +137,7 @@ def wrong_in_spark(one: Swept, spark: SparkSession) -> list[str]:
     rows = table.localCheckpoint()  # by way of Python the years 1 and 9999 would not pass
     faults = []
     for name, frame in (("table", table), ("view", spark.table("small"))):
-        found = []
+        found: list[Any] = []
         for question in asked.questions:
             if name == "view" and question["column"] == "g":
                 found.append({"found": [], "in_memory": []})

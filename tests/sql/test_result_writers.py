@@ -13,21 +13,22 @@ from deltalake import Field
 from deltalake.schema import ArrayType, PrimitiveType, StructType
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.reader import Reader
 from tidewheel.sql.writers import write_result
 
 FIELDS = [
-    Field("key", "string"),
-    Field("count", "long"),
-    Field("price", "decimal(20,2)"),
-    Field("ratio", "double"),
-    Field("day", "date"),
-    Field("at", "timestamp"),
-    Field("raw", "binary"),
-    Field("flag", "boolean"),
-    Field("tags", ArrayType(PrimitiveType("string"), True)),
-    Field("place", StructType([Field("x", "long"), Field("name", "string")])),
+    column("key", "string"),
+    column("count", "long"),
+    column("price", "decimal(20,2)"),
+    column("ratio", "double"),
+    column("day", "date"),
+    column("at", "timestamp"),
+    column("raw", "binary"),
+    column("flag", "boolean"),
+    Field("tags", ArrayType(PrimitiveType("string"), contains_null=True)),
+    Field("place", StructType([column("x", "long"), column("name", "string")])),
 ]
 ROWS = [
     {"key": "", "count": 2**63 - 1, "price": Decimal("123456789012345678.90"), "ratio": 0.1, "raw": b"\x00\xff"},

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from deltalake import Field
 
 import tidewheel
 from tests.sql.test_sql_sandbox import FORBIDDEN
 from tests.support.built_table import HOUR_US, BuiltTable, Row, alive
+from tests.support.columns import column
 from tidewheel.cli import main
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.slots import iso
@@ -36,9 +36,9 @@ JOINED = "select f.size, c.plan from flows f join customers c using (src)"
 def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BuiltTable]:
     """Two archives that share a column, some slots each; every version's rows are kept in `history`."""
     folder, chance = tmp_path_factory.mktemp("several"), random.Random(5)
-    flows = BuiltTable.create(folder / "flows", [Field("src", "string"), Field("size", "long")], ["src"])
-    customers = BuiltTable.create(folder / "customers", [Field("src", "string"), Field("plan", "string")], ["src"])
-    for table, column, slots in ((flows, "size", SLOTS), (customers, "plan", SLOTS - 1)):
+    flows = BuiltTable.create(folder / "flows", [column("src", "string"), column("size", "long")], ["src"])
+    customers = BuiltTable.create(folder / "customers", [column("src", "string"), column("plan", "string")], ["src"])
+    for table, name, slots in ((flows, "size", SLOTS), (customers, "plan", SLOTS - 1)):
         for slot in range(slots):
             values = [chance.randint(0, 99) for _ in range(40)]
             rows = [
@@ -46,7 +46,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BuiltTable]:
                     slot,
                     (slot + 1) * HOUR_US + chance.randint(1, 5 * HOUR_US),
                     src=f"10.0.0.{chance.randint(0, 9)}",
-                    **{column: value if column == "size" else f"plan {value}"},
+                    **{name: value if name == "size" else f"plan {value}"},
                 )
                 for value in values
             ]
@@ -92,7 +92,7 @@ def test_each_archive_is_read_at_its_own_version_for_the_moment(tables: dict[str
 
 
 def test_a_session_stays_where_it_is(tmp_path: Path) -> None:
-    table = BuiltTable.create(tmp_path, [Field("key", "string")], ["key"])
+    table = BuiltTable.create(tmp_path, [column("key", "string")], ["key"])
     table.append([table.row(0, 5 * HOUR_US, key="first")], watermark=0)
     with tidewheel.session({"one": tmp_path}) as session:
         old = list(table.rows_by_file)
@@ -109,12 +109,12 @@ def test_a_session_stays_where_it_is(tmp_path: Path) -> None:
 def test_live_archives_share_now(tmp_path: Path) -> None:
     tables = {}
     for name, slots in (("a", 2), ("b", 3)):
-        tables[name] = table = BuiltTable.create(tmp_path / name, [Field("key", "string")], ["key"], clock=Clock.WALL)
+        tables[name] = table = BuiltTable.create(tmp_path / name, [column("key", "string")], ["key"], clock=Clock.WALL)
         table.append([table.row(0, 9 * HOUR_US, key=name)], watermark=slots - 1)
     places = {name: table.location for name, table in tables.items()}
     assert open_session(places, now_us=lambda: 7 * HOUR_US).as_of_us == 7 * HOUR_US
     assert open_session(places, now_us=lambda: 0).as_of_us == 3 * HOUR_US
-    historic = BuiltTable.create(tmp_path / "historic", [Field("key", "string")], ["key"])
+    historic = BuiltTable.create(tmp_path / "historic", [column("key", "string")], ["key"])
     with pytest.raises(InvalidInput, match=r"old keeps historic data .* no common present") as refused:
         open_session({**places, "old": historic.location}, now_us=lambda: 0)
     assert "--as-of" in refused.value.remedy

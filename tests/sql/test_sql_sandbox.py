@@ -6,9 +6,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.connections import open_sandbox
 from tidewheel.sql.reader import Reader
@@ -20,7 +20,7 @@ EXPIRED = 2 * HOUR_US
 def place(tmp_path_factory):
     """An archive with expired rows still in its files, a secret beside it and a side file inside it."""
     place = tmp_path_factory.mktemp("sandbox")
-    table = BuiltTable.create(place / "archive", [Field("key", "string"), Field("size", "long")], ["key"])
+    table = BuiltTable.create(place / "archive", [column("key", "string"), column("size", "long")], ["key"])
     rows = [table.row(0, EXPIRED, key="gone", size=1), table.row(0, 9 * HOUR_US, key="here", size=2)]
     table.append(rows, watermark=1)
     (place / "secret.csv").write_text("a,b\n1,secret\n")
@@ -274,7 +274,7 @@ def test_a_query_leaves_nothing_behind(reader):
 def functions_of_duckdb(*, all_of_them):
     """Scalar functions and macros of up to two values, but for those that only let time pass."""
     which = "true" if all_of_them else "stability <> 'CONSISTENT'"
-    listed = duckdb.sql(
+    listed = duckdb.execute(
         "select distinct function_name, len(parameters) from duckdb_functions() "
         f"where function_type in ('scalar', 'macro') and len(parameters) <= 2 and {which} order by all"
     )

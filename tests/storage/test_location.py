@@ -1,9 +1,9 @@
 """A place by any name is the same place for delta-rs, pyarrow, Spark and DuckDB, or is refused."""
 
 import pytest
-from deltalake import Field
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.location import Location
@@ -11,7 +11,7 @@ from tidewheel.storage.location import Location
 
 @pytest.mark.parametrize("name", ["x y", "ü", "a#b", "a?b", "a[b]", "a{b,c}", "st*r", "it's", 'say "hi"', "50%", "a:b"])
 def test_unusual_names_work(tmp_path, name):
-    table = BuiltTable.create(tmp_path / name, [Field("key", "string")], ["key"])
+    table = BuiltTable.create(tmp_path / name, [column("key", "string")], ["key"])
     table.append([table.row(0, 9 * HOUR_US, key="a")], watermark=0)
     with Reader.open(tmp_path / name, now_us=lambda: 0) as reader:
         for result in (reader.probe("a"), reader.scan(), reader.sql("select key from live")):

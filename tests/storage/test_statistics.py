@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import Field
 
 from tests.support import built_table
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.commits.statistics import TEXT_MAX, file_statistics
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.sql.reader import Reader
@@ -91,7 +91,7 @@ def test_every_character_is_found_by_the_statistics_of_this_program_and_of_earli
     """Earlier ones wrote escapes, of which delta-rs 1.6.6 reads some as smaller characters."""
     key = character * (TEXT_MAX + 2 if cut else 1)
     for program, ascii_only in (("this", False), ("earlier", True)):
-        table = BuiltTable.create(tmp_path / program, [Field("key", "string")], ["key"], clock=Clock.DATA)
+        table = BuiltTable.create(tmp_path / program, [column("key", "string")], ["key"], clock=Clock.DATA)
         monkeypatch.setattr(built_table, "ASCII_STATISTICS", ascii_only)
         table.append([table.row(0, 5 * HOUR_US, key=key)], watermark=1)
         assert program == "earlier" or table.snapshot.adds.column("max.key").to_pylist() == [key]

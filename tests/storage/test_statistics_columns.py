@@ -9,44 +9,47 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import Field
-from deltalake.schema import ArrayType, MapType, StructType
+from deltalake.schema import ArrayType, MapType, PrimitiveType, StructType
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.indexing.core.definition import ArchiveFile, Clock
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.update import update
 from tidewheel.storage.statistics_columns import PROPERTY, stated
 
 OWN_NAMES = ["ins_slot", "exp_slot", "valid_until"]
-OWN = [Field("ins_slot", "long"), Field("exp_slot", "long"), Field("valid_until", "timestamp")]
-LISTS = StructType([Field("names", ArrayType("string", True))])
-DEEP = StructType([Field("names", ArrayType("string", True)), Field("n", "long"), Field("lists", LISTS)])
+OWN = [column("ins_slot", "long"), column("exp_slot", "long"), column("valid_until", "timestamp")]
+NAMES = Field("names", ArrayType(PrimitiveType("string"), contains_null=True))
+SIZES = Field("m", MapType(PrimitiveType("string"), PrimitiveType("long"), value_contains_null=True))
+LISTS = StructType([NAMES])
+DEEP = StructType([NAMES, column("n", "long"), Field("lists", LISTS)])
 
 
 @pytest.mark.parametrize(
     ("fields", "key", "names"),
     [
-        ([Field("key", "string"), Field("body", "long")], ["key"], ["key"]),
-        ([Field(name, name) for name in ("float", "double", "binary", "boolean")], ["float", "boolean"], []),
-        ([Field("key", "decimal(9,2)")], ["key"], []),
-        ([Field("day", "date"), Field("at", "timestamp")], ["day", "at"], ["day", "at"]),
-        ([Field('ke"y', "short"), Field("a b", "byte")], ['ke"y', "a b"], ['`ke"y`', "`a b`"]),
-        ([Field("m", MapType("string", "long", True)), Field("key", "long")], ["key"], ["key"]),
-        ([Field("deep", DEEP), Field("key", "long")], ["key"], ["deep.n", "deep.lists.names", "key"]),
+        ([column("key", "string"), column("body", "long")], ["key"], ["key"]),
+        ([column(name, name) for name in ("float", "double", "binary", "boolean")], ["float", "boolean"], []),
+        ([column("key", "decimal(9,2)")], ["key"], []),
+        ([column("day", "date"), column("at", "timestamp")], ["day", "at"], ["day", "at"]),
+        ([column('ke"y', "short"), column("a b", "byte")], ['ke"y', "a b"], ['`ke"y`', "`a b`"]),
+        ([SIZES, column("key", "long")], ["key"], ["key"]),
+        ([Field("deep", DEEP), column("key", "long")], ["key"], ["deep.n", "deep.lists.names", "key"]),
     ],
 )
 def test_exactly_the_columns_that_have_them(fields: list[Field], key: list[str], names: list[str]) -> None:
     assert stated([*fields, *OWN], key) == [*names, *OWN_NAMES]
 
 
-STRUCTS = [StructType([Field("n", "long")]), LISTS, DEEP, StructType([Field("inner", DEEP), Field("list", LISTS)])]
+STRUCTS = [StructType([column("n", "long")]), LISTS, DEEP, StructType([Field("inner", DEEP), Field("list", LISTS)])]
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=str)
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_delta_rs_reads_them_back_behind_any_struct(tmp_path: Path, struct: StructType, checkpoint: bool) -> None:
-    fields = [Field("first", struct), Field("key", "string"), Field("second", struct), Field("port", "long")]
+    fields = [Field("first", struct), column("key", "string"), Field("second", struct), column("port", "long")]
     table = BuiltTable.create(tmp_path, fields, ["key", "port"], clock=Clock.DATA)
     table.append([table.row(0, 5 * HOUR_US, key="a", port=1), table.row(0, 6 * HOUR_US, key="b", port=2)], watermark=1)
     if checkpoint:

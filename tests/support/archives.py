@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -94,7 +95,7 @@ class SmallArchive:
     def job(self) -> ArchiveJob:
         return archive_job(Location.of(self.folder / "table"), self.file, clock=lambda: self.now_us)
 
-    def create(self) -> SmallArchive:
+    def create(self) -> Self:
         create(self.job)
         return self
 

@@ -53,7 +53,8 @@ class BuiltTable:
         classes: tuple[int, int] = (1, 4),
         interval_us: int = HOUR_US,
         retention: Retention | None = None,
-        **sizes: int,
+        row_group_rows: int = 10_000,
+        file_rows_max: int = 1_000_000,
     ) -> BuiltTable:
         layout = Layout(LayoutKind.ROUND_ROBIN, *classes, span=36)
         definition = Definition(
@@ -68,7 +69,7 @@ class BuiltTable:
         )
         location = Location.of(root)
         create_table(location, list(fields), definition, _receipt(Deed.INIT, 0, None))
-        return BuiltTable(location, list(fields), **sizes)
+        return BuiltTable(location, list(fields), row_group_rows, file_rows_max)
 
     @property
     def snapshot(self) -> Snapshot:

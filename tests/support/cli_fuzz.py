@@ -25,9 +25,10 @@ from typing import Any
 import click
 import pyarrow as pa
 from click.testing import CliRunner
-from deltalake import Field, write_deltalake
+from deltalake import write_deltalake
 
 from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.columns import column
 from tidewheel.cli import main
 from tidewheel.commands import LEAVES
 from tidewheel.commits.commit import create_table
@@ -57,8 +58,9 @@ path = "../batches/{slot}.json"
 format = "json"
 schema = "key string, at timestamp, until timestamp, size bigint"
 """
-FIELDS = [Field("key", "string"), Field("at", "timestamp"), Field("until", "timestamp"), Field("size", "long")]
-EXIT_CODES = {kind.exit_code for kind in (TidewheelError, *TidewheelError.__subclasses__())} - {1} | {0, 3}
+FIELDS = [column("key", "string"), column("at", "timestamp"), column("until", "timestamp"), column("size", "long")]
+KINDS: list[type[TidewheelError]] = [TidewheelError, *TidewheelError.__subclasses__()]
+EXIT_CODES = {kind.exit_code for kind in KINDS} - {1} | {0, 3}
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 
 HOSTILE = (

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
-from deltalake import Field
-
+from tests.support.columns import column
 from tidewheel.commits.commit import commit, create_table
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
@@ -44,7 +43,9 @@ def create_contract_table(uri: str) -> None:
         Retention(1, 1, 1, 1),
         "salt",
     )
-    create_table(Location.of(uri), [Field("key", "string")], definition, Receipt(Deed.INIT, "init", 0, None, 0, 0))
+    create_table(
+        Location.of(uri), [column("key", "string")], definition, Receipt(Deed.INIT, "init", 0, None, 0, 0)
+    )
 
 
 def commit_slot(snapshot: Snapshot, writer: int, number: int) -> int:

@@ -71,7 +71,7 @@ def carry_out(archive: SmallArchive, order: Order) -> int:
 
 def attach() -> None:
     """The Spark session that an earlier process left in the JVM, or a new one."""
-    gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    gateway = launch_gateway()
     SparkContext._ensure_initialized(gateway=gateway)
     jvm = gateway.jvm
     if jvm.org.apache.spark.sql.SparkSession.getDefaultSession().isDefined():

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from deltalake import Field
-from deltalake.schema import PrimitiveType
 
 from benchmarks.feeding import create, feed
+from tests.support.columns import column
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.clock import now_us
@@ -24,11 +23,11 @@ from tidewheel.storage.location import Location
 
 MINUTE_US = 60_000_000
 FIELDS = [
-    Field("k", PrimitiveType("string")),
-    Field("r", PrimitiveType("long")),
-    Field("v", PrimitiveType("long")),
-    Field("x", PrimitiveType("double")),
-    Field("t", PrimitiveType("timestamp")),
+    column("k", "string"),
+    column("r", "long"),
+    column("v", "long"),
+    column("x", "double"),
+    column("t", "timestamp"),
 ]
 
 

@@ -94,12 +94,14 @@ def _handler(proxy: LossyProxy, target: str) -> type[BaseHTTPRequestHandler]:
                 self.reply(answer.status, dict(answer.getheaders()), content)
 
         def fail(self, how: Away) -> None:
-            if how is Away.FAILS:
-                self.reply(500, {}, b"")
-                return
-            if how is Away.IS_SILENT:
-                proxy.is_back.wait()
-            self.close_connection = True
+            match how:
+                case Away.FAILS:
+                    self.reply(500, {}, b"")
+                case Away.HANGS_UP:
+                    self.close_connection = True
+                case Away.IS_SILENT:
+                    proxy.is_back.wait()
+                    self.close_connection = True
 
         def reply(self, status: int, headers: dict[str, str], content: bytes) -> None:
             self.send_response_only(status)

@@ -204,7 +204,7 @@ class ModelQueries:
     def give(self, through: int | None = None) -> list[DueAnswers]:
         due = self.due()[:through]
         by_part = {query.part: query for query in self.queries}
-        batches = {}
+        batches: dict[tuple[int, str], tuple[tuple[str, ...], dict[Any, Any]]] = {}
         for one in due:
             query = by_part[one.part]
             rows = {

@@ -58,7 +58,7 @@ class S3Archive(SmallArchive):
 
 def point_at(spark: SparkSession, store: ObjectStore) -> None:
     """Tell a session that is running already what it would have learned from the environment at its start."""
-    hadoop = spark._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+    hadoop = spark._jsc.hadoopConfiguration()
     for name, value in object_store_settings(store.environment).items():
         hadoop.set(name.removeprefix("spark.hadoop."), value)
     hadoop.set("fs.s3a.access.key", store.environment["AWS_ACCESS_KEY_ID"])

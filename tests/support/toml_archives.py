@@ -35,7 +35,7 @@ class TomlArchive(DescribedArchive):
         rows: Rows = []
         for fact in snapshot.files:
             table = pq.ParquetFile(snapshot.location.child(fact.path)).read(["ins_slot", "exp_slot", "key", "body"])
-            rows += [tuple(row.values()) for row in table.to_pylist()]  # type: ignore[misc]
+            rows += [tuple(row.values()) for row in table.to_pylist()]
         return sorted(row for row in rows if snapshot.watermark is None or row[1] > snapshot.watermark)
 
     def expected(self, slots: Iterable[int], editions: Mapping[int, int] | None = None) -> Rows:

@@ -39,7 +39,7 @@ def walk() -> Iterator[list[str]]:
         yield files
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
 
 def _place(name: str) -> str:

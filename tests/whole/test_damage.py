@@ -38,7 +38,7 @@ def read(archive: SmallArchive) -> Rows | TidewheelError:
             rows = reader.scan(columns=["ins_slot", "exp_slot", "key", "body"]).dicts()
     except TidewheelError as error:
         return error
-    return sorted(tuple(row.values()) for row in rows)  # type: ignore[type-var,misc]
+    return sorted(tuple(row.values()) for row in rows)
 
 
 def write(archive: SmallArchive) -> TidewheelError | None:

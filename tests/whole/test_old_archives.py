@@ -20,7 +20,7 @@ from tidewheel.resolve import resolve
 
 PACKED = Path(__file__).parent.parent / "old_archives" / "packed"
 FORGOTTEN_THROUGH = 7
-CONFIRMED = {"allow_future": True, "allow_jump": True, "allow_shrink": True}
+CONFIRMED: dict[str, Any] = {"allow_future": True, "allow_jump": True, "allow_shrink": True}
 # Where every kind of key's bytes are stored in another way, and the composite ones.
 WRITTEN_BY_DEFAULT = ("binary", "string_long")
 

@@ -64,7 +64,7 @@ class Crew:
                 time.sleep(chance.choice([3, 10, GRACE_S + 5]))
                 process.send_signal(signal.SIGCONT)
                 did["paused"] += 1
-        said = [dict(did)]
+        said: list[dict[str, object]] = [dict(did)]
         for role, process in running:
             out, error = process.communicate(timeout=300)
             assert process.returncode == 0, f"seed {self.seed}, {role}: {error[-3000:]}"
@@ -106,7 +106,8 @@ def stress(folder: Path, url: str) -> None:
     assert audit(archive.unbound, deep=True).findings == ()
     time.sleep(GRACE_S)
     vacuum(archive.unbound)
-    paths = [archive.location.relative(info.path) for info in archive.location.files_below("")]
+    location = archive.unbound.location
+    paths = [location.relative(info.path) for info in location.files_below("")]
     left = {path.partition("/")[0] for path in paths if path.startswith("run-")}
     assert left == {file.run for file in archive.snapshot().files}
     assert Counter(archive.content()) == expected(receipts)
