@@ -75,7 +75,7 @@ class Actor:
         self.held: HeldVersion | None = None
         self.claim: Claim | None = None
         self.written: set[str] = set()
-        self.stored_us = 0
+        self.stored_us: dict[str, int] = {}  # when it laid records aside, by side table
         self.started_us = world.now_us
         self.started_version: int | None = None
         self.opened_version = self.target = world.version - order.number
@@ -161,7 +161,7 @@ class Actor:
     def note(self) -> Note:
         rows_read = {key: len(records) for key, records in self.read.items()}
         started = self.world.version - 1 if self.started_version is None else self.started_version
-        return Note(started, rows_read, self.stored_us)
+        return Note(started, rows_read, dict(self.stored_us))
 
     def _clock(self) -> int:
         late = self.world.fault is Fault.COMMITS_VACUUMED_FILES and not self.is_vacuum

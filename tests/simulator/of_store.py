@@ -9,6 +9,7 @@ from tests.simulator.looking import look, new_facts, outlived, stored
 from tests.simulator.side_tables import IN_MEMORY
 from tests.simulator.world import World
 from tests.support.model_table import cells_of
+from tidewheel.commits.side_tables import SideTable
 from tidewheel.indexing.core.batches import batches_at
 from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.errors import Damaged
@@ -28,14 +29,15 @@ def side_tables(world: World) -> Iterator[str]:
         }
         for slot, attempt in batches.items():
             expected, found = counted[slot, attempt], there[slot, attempt]
-            if found != expected and not (found == 0 and _past(world, attempt, side.kept_us(world.definition))):
+            if found != expected and not (found == 0 and _is_past(world, attempt, side)):
                 yield f"{side.name}, slot {slot} of {attempt}: {found}, not {expected}"
 
 
-def _past(world: World, attempt: str, kept_us: int) -> bool:
-    """Whether a vacuum has seen the attempt's batch so old."""
-    stored_us = max(world.notes[at].stored_us for at, receipt in world.committed if receipt.attempt == attempt)
-    return any(at_us >= stored_us + kept_us for _, at_us in world.vacuumed_us)
+def _is_past(world: World, attempt: str, side: SideTable) -> bool:
+    """Whether a vacuum has seen the attempt's batch older than such records are kept."""
+    notes = (world.notes[at] for at, receipt in world.committed if receipt.attempt == attempt)
+    ends_us = max(note.stored_us.get(side.name, 0) for note in notes) + side.kept_us(world.definition)
+    return any(at_us >= ends_us for _, at_us in world.vacuumed_us)
 
 
 def named_files(world: World) -> Iterator[str]:

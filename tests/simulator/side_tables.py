@@ -58,7 +58,7 @@ class MemorySideTable(SideTable):
         if not slots:
             return False
         actor.pause("store")
-        actor.stored_us = world.now_us
+        actor.stored_us[self.name] = world.now_us
         world.beside[self.name] += [Aside(slot, attempt, world.now_us) for slot in slots]
         return True
 

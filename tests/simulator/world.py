@@ -70,7 +70,7 @@ class Note:
 
     started_version: int
     rows_read: dict[BatchKey, int]
-    stored_us: int = 0  # when its records beside the table came
+    stored_us: dict[str, int] = field(default_factory=dict)  # when its records came beside the table, by side table
 
 
 @dataclass(frozen=True)
