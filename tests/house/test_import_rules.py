@@ -7,7 +7,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -168,11 +168,14 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
     def imports(self) -> list[Import]:
         return list(self._imports(self.tree, runs_at_import=True))
 
     def _imports(self, node: ast.AST, runs_at_import: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                continue  # holds no statement
             if isinstance(child, ast.Import):
                 for alias in child.names:
                     yield Import(alias.name, "", alias.asname or "", child.lineno, runs_at_import)
@@ -197,15 +200,24 @@ class Source:
     def references(self) -> Iterator[tuple[str, int]]:
         """Every name and dotted name read in the file, with import aliases undone."""
         known = {}
-        for found in self.imports():
+        for found in self.imports:
             if found.member:
                 known[found.alias or found.member] = f"{found.name}.{found.member}"
             elif found.alias:
                 known[found.alias] = found.name
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Name | ast.Attribute):
-                first, _, rest = ast.unparse(node).partition(".")
-                yield f"{known.get(first, first)}.{rest}".rstrip("."), node.lineno
+                first, *rest = _dotted(node)
+                yield ".".join((known.get(first, first), *rest)), node.lineno
+
+
+def _dotted(node: ast.expr) -> list[str]:
+    """The names of a dotted name; what is none of them, as a call, is nothing."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return [node.id if isinstance(node, ast.Name) else "", *names[::-1]]
 
 
 def _owner(found: Import) -> str:
@@ -226,7 +238,7 @@ def import_faults(source: Source) -> list[str]:
     rule = RULES[source.room]
     seeded = any(word in Path(source.path).stem for word in SEEDED)
     faults = []
-    for found in source.imports():
+    for found in source.imports:
         owner = _owner(found)
         where = f"{source.path}:{found.line}"
         if owner in rule.never and not (owner == "random" and seeded and not found.member):
@@ -244,7 +256,7 @@ def import_faults(source: Source) -> list[str]:
 def bare_room_faults(source: Source) -> list[str]:
     return [
         f"{source.path}:{found.line}: write tidewheel.{found.name}, the only name it has when installed"
-        for found in source.imports()
+        for found in source.imports
         if found.name.split(".")[0] in ROOMS
     ]
 
@@ -254,7 +266,7 @@ def guest_faults(source: Source) -> list[str]:
     allowed = {source.room} | GUESTS[source.room]
     return [
         f"{source.path}:{found.line}: {source.room} may not import {found.name}; what both need lies in {source.room}"
-        for found in source.imports()
+        for found in source.imports
         if found.name.split(".")[0] in GUESTS.keys() - allowed
     ]
 
@@ -282,7 +294,7 @@ def cycle_faults(sources: list[Source]) -> list[str]:
     for source in sources:
         wanted = {
             name
-            for found in source.imports()
+            for found in source.imports
             if found.runs_at_import
             for name in (found.name, f"{found.name}.{found.member}")
         }
@@ -294,6 +306,7 @@ def cycle_faults(sources: list[Source]) -> list[str]:
     return []
 
 
+@cache
 def _sources(folder: str) -> list[Source]:
     # rglob does not follow the symlinks in tidewheel/: each room is read once, under its own name.
     return [

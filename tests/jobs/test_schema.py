@@ -13,8 +13,8 @@ import pytest
 from deltalake import Schema
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
-from tidewheel.commits.accounting import bare_receipt
 from tests.support.columns import column
+from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.commit import commit_schema

@@ -139,6 +139,8 @@ def test_shared_plans_are_counted(technique: type[Technique]) -> None:
     told = cost(technique, operation, plan)
     known = {"Panes": 24 / 7, "SlickDeque (Inv)": 6}
     assert told.mean == pytest.approx(known.get(technique.name, told.mean))
+    assert told.mean is not None
+    assert told.worst is not None
     assert 0 < told.mean <= told.worst
     very_long = cost(technique, operation, build_shared_plan([Window(10**7, 10**4 - 1), Window(7, 5)]))
     assert (very_long.mean is None) is (technique is not Naive)

@@ -43,9 +43,7 @@ def create_contract_table(uri: str) -> None:
         Retention(1, 1, 1, 1),
         "salt",
     )
-    create_table(
-        Location.of(uri), [column("key", "string")], definition, Receipt(Deed.INIT, "init", 0, None, 0, 0)
-    )
+    create_table(Location.of(uri), [column("key", "string")], definition, Receipt(Deed.INIT, "init", 0, None, 0, 0))
 
 
 def commit_slot(snapshot: Snapshot, writer: int, number: int) -> int:
