@@ -29,5 +29,10 @@ class Newest:
             self._opened[location.uri] = (snapshot, entry)
         return snapshot
 
+    def has_opened(self, location: Location) -> bool:
+        """Whether a table that was opened is still there."""
+        known = self._opened.get(location.uri)
+        return known is not None and self._entries(location, known[0].version)[0] == known[1]
+
     def _entries(self, location: Location, version: int) -> list[ListedFile | None]:
         return told_of(location, [location.child(f"_delta_log/{at:020d}.json") for at in (version, version + 1)])

@@ -241,8 +241,8 @@ def _alive(records: Mapping[int, SlotRecord], watermark: int | None) -> dict[int
         return dict(records)
     alive = {}
     for slot, record in records.items():
-        cells = record.cells
-        if min(cells, default=watermark + 1) <= watermark:
+        cells, first = record.cells, record.expiration_first
+        if first is not None and first <= watermark:
             cells = {expiration: cell for expiration, cell in cells.items() if expiration > watermark}
         if cells:
             alive[slot] = record if cells is record.cells else replace(record, cells=cells)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 HASH_MODULUS = 1 << 64
@@ -130,8 +131,13 @@ class SlotRecord:
     rows_in: int
     cells: Cells
 
+    @cached_property
+    def expiration_first(self) -> int | None:
+        """When the first of its cells expires; looked for once, however many ledgers the record is in."""
+        return min(self.cells, default=None)
+
     def to_json(self) -> dict[str, Any]:
-        return {**self.__dict__, "cells": cells_to_json(self.cells)}
+        return {**{one.name: getattr(self, one.name) for one in fields(self)}, "cells": cells_to_json(self.cells)}
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> SlotRecord:

@@ -46,6 +46,8 @@ def source_job(job: ArchiveJob, name: str) -> ArchiveJob:
 
 
 def is_there(job: ArchiveJob) -> bool:
+    if job.newest is not None and job.newest.has_opened(job.location):
+        return True
     return DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options)
 
 

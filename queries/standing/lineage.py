@@ -9,9 +9,10 @@ fragment 17 9f..         a digest of the partial rows of each fragment
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 DIGEST_BITS = 64
 DIGEST_MASK = (1 << DIGEST_BITS) - 1
@@ -64,7 +65,9 @@ class PartialLineage:
         return (f"source {self.source}", self.coverage.to_text(), *listed)
 
     @staticmethod
-    def from_texts(texts: Iterable[str]) -> PartialLineage:
+    @lru_cache(maxsize=100_000)
+    def from_texts(texts: tuple[str, ...]) -> PartialLineage:
+        """Cost: nothing for texts that were read before, as a refresh compares the same batches again and again."""
         source, coverage, *rest = texts
         fragments = {}
         for text in rest:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain
 
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
@@ -164,6 +164,7 @@ class Reflection:
         return sum(not self.lineages[slot].coverage.is_exact(slot_before) for slot in slots[high:])
 
 
+@lru_cache(maxsize=100_000)
 def hash_of(slot: int, text: str) -> int:
     """A digest of a slot's coverage: the same in every process, unlike Python's own."""
     mixed = slot & DIGEST_MASK
@@ -218,9 +219,10 @@ def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Ite
         return
     axis, window = state.axis, window_of(query)
     young_us = state.now_us - query.terms.revise_us
-    given = _Given(state.answers.applied_parts.get(query.part, ()))
-    through_us = axis.end_us(slot_last)
-    for slot, reports in _by_slot(axis, window.reports_between(axis.start_us(slot_min), through_us)):
+    given = GivenSlots(state.answers.applied_parts.get(query.part, ()))
+    slots = given.gaps_and_from(slot_of_report(axis, young_us), slot_min, slot_last)
+    times = (window.reports_between(axis.start_us(first), axis.end_us(last)) for first, last in slots)
+    for slot, reports in _by_slot(axis, chain.from_iterable(times)):
         known = given.has(slot)
         if (known and reports[-1] < young_us) or reports[-1] + query.terms.keep_us <= state.now_us:
             continue
@@ -245,7 +247,7 @@ def _undone(state: AnswerState, query: Query) -> Iterator[DueAnswers]:
             yield DueAnswers(slot, query.part, (), UNDONE, batch.revision + 1, "the slot was undone")
 
 
-class _Given:
+class GivenSlots:
     """Ranges of slots, asked in ascending order."""
 
     def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
@@ -255,6 +257,19 @@ class _Given:
     def has(self, slot: int) -> bool:
         at = bisect_left(self._starts, slot + 1) - 1
         return at >= 0 and slot <= self._ranges[at][1]
+
+    def gaps_and_from(self, young: int, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Of the slots [first, last], ranges of those that no range has, and of all from a young one on."""
+        at = first
+        for start, end in self._ranges:
+            if at < min(start, young):
+                yield at, min(start, young, last + 1) - 1
+            at = max(at, end + 1)
+            if at >= min(young, last + 1):
+                break
+        at = min(at, max(young, first))
+        if at <= last:
+            yield at, last
 
 
 def _by_slot(axis: TimeAxis, reports: Iterable[int]) -> Iterator[tuple[int, list[int]]]:

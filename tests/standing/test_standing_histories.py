@@ -8,10 +8,11 @@ import random
 import pytest
 
 from tests.support.model_queries import AXIS, SPAN, ModelQueries, ModelSource, random_query
+from tidewheel.indexing.core.slots import ranges_of
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Counts, Query
-from tidewheel.queries.standing.staleness import StalePartials, slot_of_report
+from tidewheel.queries.standing.staleness import GivenSlots, StalePartials, slot_of_report
 from tidewheel.queries.standing.tree import window_of
 
 HISTORIES = int(os.environ.get("TIDEWHEEL_HISTORIES", "400"))
@@ -140,3 +141,13 @@ def test_random_histories_equal_the_oracle(block: int) -> None:
             error.add_note(f"history seed {seed}: repeat with tests.standing.test_standing_histories.play({seed})")
             raise
     assert compared > 10 * HISTORIES // 4
+
+
+def test_only_slots_that_may_be_due_are_looked_at() -> None:
+    chance = random.Random(1)
+    for _ in range(500):
+        slots = sorted(chance.sample(range(-5, 30), chance.randrange(0, 20)))
+        first, last, young = chance.randrange(0, 10), chance.randrange(10, 25), chance.randrange(-3, 30)
+        ranges = GivenSlots(ranges_of(slots)).gaps_and_from(young, first, last)
+        looked = [slot for low, high in ranges for slot in range(low, high + 1)]
+        assert looked == [slot for slot in range(first, last + 1) if slot not in slots or slot >= young]
