@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tidewheel.commits.clock import now_us
@@ -49,6 +50,7 @@ class ArchiveJob:
     # Told of each plan that is about to be carried out; of another one, if somebody else was first.
     planned: Callable[[TableState, Plan], None] = field(default=_unwatched)
     newest: Newest | None = None  # of one who asks for the newest version again and again
+    called: str = ""  # what its user calls it; by default the name of its file, or where it lies
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The archive's table, checked against its file."""
@@ -59,8 +61,24 @@ class ArchiveJob:
         else:
             snapshot = open_snapshot(self.location, version)
         if self.file is not None and version is None:
-            refuse_contradiction(self.file, snapshot.definition)
+            refuse_contradiction(self.file, snapshot.definition, self.source_command("migrate", self.file.name))
         return snapshot
+
+    def command(self, verb: str, *more: str) -> str:
+        """A command line for this archive, as its user can type it."""
+        return shlex.join(
+            ["tidewheel", verb, self.called or (self.file.name if self.file else self.location.uri), *more]
+        )
+
+    def source_command(self, verb: str, name: str, *more: str) -> str:
+        """The same for what needs the archive file: where only the table is known, the file is called as it must be."""
+        return replace(self, called=self.called if self.file else f"{name}.toml").command(verb, *more)
+
+    def source_called(self, name: str) -> str:
+        """What the user calls the archive that this one, of a name, is derived from."""
+        source, _, kind = name.rpartition(".")
+        called = self.called.removesuffix(f".{kind}")
+        return called if called == source or called.endswith(".toml") else f"{source}.toml"
 
     @property
     def table(self) -> Table:
@@ -85,7 +103,7 @@ class ArchiveJob:
         return self.file
 
 
-def refuse_contradiction(file: ArchiveFile, stored: Definition) -> None:
+def refuse_contradiction(file: ArchiveFile, stored: Definition, migrate: str) -> None:
     """Refuse an archive file that says something else than the table, with both values for each."""
     declared = file.definition(stored.salt)
     fixed = _differences(_fixed_facts(declared), _fixed_facts(stored))
@@ -96,7 +114,7 @@ def refuse_contradiction(file: ArchiveFile, stored: Definition) -> None:
     if fixed:
         remedy += "; these never change in place: a new archive can be filled with this one as its source"
     else:
-        remedy += f", or move the archive to the new layout: tidewheel migrate {file.name}"
+        remedy += f", or move the archive to the new layout: {migrate}"
     raise InvalidInput(
         f"the archive file of {file.name} contradicts its table: {'; '.join([*fixed, *layout])}. Nothing was changed",
         remedy,

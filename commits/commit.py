@@ -147,6 +147,6 @@ def _receipts_since(snapshot: Snapshot, receipt: Receipt, error: Exception) -> l
         raise OutcomeUnknown(
             f"attempt {receipt.attempt} on archive {snapshot.definition.name} raised at its commit "
             f"({one_line(str(error))}), and the log cannot be read to see whether it landed ({unreadable.message})",
-            f"look for the attempt before anything else: tidewheel history {snapshot.location.uri}",
+            f"look for the attempt before anything else: {snapshot.location.command('history')}",
             attempt=receipt.attempt,
         ) from error

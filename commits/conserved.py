@@ -20,12 +20,16 @@ EVERY_SLOT = range(-(1 << 62), 1 << 62)
 
 
 def check_conserved(
+    audit: str,
     state: TableState,
     plan: Plan,
     written: Written,
     forgotten: Mapping[tuple[int, int], Cell] = MappingProxyType({}),
 ) -> None:
-    """Refuse to commit files that lost, doubled or changed a row, wherever the ledger tells what was in those read."""
+    """Refuse to commit files that lost, doubled or changed a row, wherever the ledger tells what was in those read.
+
+    `audit` is the command that names them.
+    """
     told = _slots_told(state, plan)
     expected: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: {} for at in told}
     for slot, record in state.ledger.records.items():
@@ -41,7 +45,7 @@ def check_conserved(
     for at in told:
         found = {c: v for c, v in written.cells.get(at, {}).items() if c[0] not in plan.slots}
         if found != expected[at]:
-            raise _not_conserved(state, f"sub-index {at}", found, expected[at])
+            raise _not_conserved(audit, f"sub-index {at}", found, expected[at])
 
 
 def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
@@ -64,7 +68,7 @@ def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
     return told
 
 
-def check_all_conserved(state: TableState, written: Written) -> None:
+def check_all_conserved(audit: str, state: TableState, written: Written) -> None:
     """The same for a move of everything: all cells alive go in, and come out."""
     found: dict[tuple[int, int], Cell] = {}
     for cells in written.cells.values():
@@ -72,16 +76,16 @@ def check_all_conserved(state: TableState, written: Written) -> None:
             found[at] = found[at].plus(cell) if at in found else cell
     expected = state.ledger.cells()
     if found != expected:
-        raise _not_conserved(state, "the archive", found, expected)
+        raise _not_conserved(audit, "the archive", found, expected)
 
 
 def _not_conserved(
-    state: TableState, what: str, found: Mapping[tuple[int, int], Cell], expected: Mapping[tuple[int, int], Cell]
+    audit: str, what: str, found: Mapping[tuple[int, int], Cell], expected: Mapping[tuple[int, int], Cell]
 ) -> Damaged:
     wrong = sorted(at for at in found.keys() | expected.keys() if found.get(at) != expected.get(at))
     return Damaged(
         f"{what} does not hold what the ledger says: {counted(len(wrong), 'cell')} off, the first is "
         f"(insertion slot {wrong[0][0]}, expiration slot {wrong[0][1]}). Nothing was changed",
-        f"name the cells and files: tidewheel audit {state.definition.name}",
+        f"name the cells and files: {audit}",
         cells=wrong,
     )

@@ -54,7 +54,7 @@ class _Expire(Procedure):
         one.job.table.check_files([change.file for change in plan.rewritten])
         work = one.job.hand.move(one, plan, folder, lap)
         reach("files_written")
-        check_conserved(one.state, plan, work.written)
+        check_conserved(one.job.command("audit"), one.state, plan, work.written)
         lap("check")
         return work
 

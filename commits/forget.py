@@ -88,7 +88,7 @@ class _Forget(Procedure):
             return Work(plan, folder, NOTHING_WRITTEN)
         work = one.job.hand.move(one, plan, folder, lap)
         reach("files_written")
-        check_conserved(one.state, plan, work.written, _own(plan).found)
+        check_conserved(one.job.command("audit"), one.state, plan, work.written, _own(plan).found)
         lap("check")
         return work
 

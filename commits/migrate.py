@@ -56,7 +56,7 @@ class _Migrate(Procedure):
         one.job.table.check_files(sources)
         work = one.job.hand.move(one, plan, folder, lap)
         reach("migration_half_done")
-        check_all_conserved(one.state, work.written)
+        check_all_conserved(one.job.command("audit"), one.state, work.written)
         lap("check")
         return work
 

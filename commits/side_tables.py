@@ -151,7 +151,8 @@ class SideTable:
         uri = self.location(archive).uri
         return Damaged(
             f"the {self.name} at {uri} cannot be read: {error}",
-            f"move {uri} away, then bring the slots that had records in it again: tidewheel backfill",
+            f"move {uri} away, then bring the slots that had records in it again: "
+            "tidewheel backfill ARCHIVE --from START --to END",
         )
 
 

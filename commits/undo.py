@@ -66,7 +66,7 @@ class _Undo(Procedure):
         if not 0 <= target < one.snapshot.version:
             raise InvalidInput(
                 f"cannot go back to version {target}: the archive is at version {one.snapshot.version}",
-                f"see the versions there were: tidewheel history {one.snapshot.location.uri}",
+                f"see the versions there were: {one.snapshot.location.command('history')}",
             )
         if self.announcements is not None:
             self.announcements.enter_context(announced(one.job.location, one.attempt))
@@ -106,7 +106,8 @@ def _refuse_beyond_grace(one: Try, target: int) -> None:
         reason = f"it was replaced {since}its files are only kept for {grace_us / MICROS_PER_SECOND:g} s"
     else:
         return
+    again = one.job.source_command("backfill", one.state.definition.name, "--from", "START", "--to", "END")
     raise InvalidInput(
         f"cannot go back to version {target}: {reason}. Nothing was changed",
-        f"bring the slots again from the source: tidewheel backfill {one.state.definition.name} --from START --to END",
+        f"bring the slots again from the source: {again}",
     )

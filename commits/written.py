@@ -93,7 +93,7 @@ def check_sizes(location: Location, files: Sequence[FileFact]) -> None:
         state = "is missing" if info.type != fs.FileType.File else f"has {info.size} bytes, not {file.bytes}"
         raise Damaged(
             f"the data file {file.path} of the archive at {location.uri} {state}. Nothing was changed",
-            f"see what is lost and how to restore it: tidewheel audit {location.uri}",
+            f"see what is lost and how to restore it: {location.command('audit')}",
             path=file.path,
         )
 

@@ -128,7 +128,7 @@ def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:
     said = " ".join(str(error).split())[:300]
     return machine_fault(str(error), f"while writing to {job.location.uri}", said) or InvalidInput(
         f"the files of {job.location.uri} could not be rewritten in this process: {said}. Nothing was changed",
-        "see whether they are whole: tidewheel audit; or let Spark do it: TIDEWHEEL_HAND=spark",
+        f"see whether they are whole: {job.command('audit')}; or let Spark do it: TIDEWHEEL_HAND=spark",
     )
 
 
@@ -136,5 +136,5 @@ def _failed_search(snapshot: Snapshot, error: Exception) -> TidewheelError:
     said, uri = " ".join(str(error).split())[:300], snapshot.location.uri
     return machine_fault(str(error), f"while searching {uri}", said) or InvalidInput(
         f"the files of {uri} could not be searched: {said}. Nothing was changed",
-        f"see whether they are whole: tidewheel audit {uri}",
+        f"see whether they are whole: {snapshot.location.command('audit')}",
     )

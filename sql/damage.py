@@ -50,7 +50,7 @@ def explained(error: Exception, opened: Sequence[Opened], *, question: str = "")
         )
     return Damaged(
         f"{named} cannot be read: {one_line(str(error))}",
-        "find what is damaged: " + ", ".join(f"tidewheel audit {one.location.uri}" for one, _ in opened),
+        "find what is damaged: " + ", ".join(f"{one.location.command('audit')}" for one, _ in opened),
     )
 
 

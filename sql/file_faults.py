@@ -59,7 +59,7 @@ def undecodable_file(snapshot: Snapshot, files: Sequence[FileFact]) -> Damaged |
 
 
 def _audit(snapshot: Snapshot) -> str:
-    return f"find all that is damaged: tidewheel audit {snapshot.location.uri}"
+    return f"find all that is damaged: {snapshot.location.command('audit')}"
 
 
 def _footer_fault(filesystem: fs.FileSystem, path: str) -> str:

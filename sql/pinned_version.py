@@ -55,7 +55,7 @@ class PinnedVersion:
         if files and self.snapshot.watermark is None:
             raise Damaged(
                 f"version {self.number} of archive {self.snapshot.definition.name} has files but no watermark",
-                f"run: tidewheel audit {self.snapshot.location.uri}",
+                f"run: {self.snapshot.location.command('audit')}",
             )
         return files
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -75,6 +76,14 @@ class Location:
     @property
     def is_local(self) -> bool:
         return "://" not in self.uri
+
+    def command(self, verb: str) -> str:
+        """A command line that names the archive by where it lies.
+
+        >>> Location("/data/of today").command("audit")
+        "tidewheel audit '/data/of today'"
+        """
+        return shlex.join(["tidewheel", verb, self.uri])
 
     @property
     def delta_uri(self) -> str:

@@ -76,5 +76,5 @@ def _removed(location: Location, entry: StoredFile) -> Iterator[str]:
         raise Damaged(
             f"the log entry {entry.path} cannot be read ({one_line(str(error))}), so it is not known which "
             "files its readers need",
-            f"restore it from a copy; see what else is wrong: tidewheel audit {location.uri}",
+            f"restore it from a copy; see what else is wrong: {location.command('audit')}",
         ) from error

@@ -128,7 +128,7 @@ class Snapshot:
     def _damaged(self, what: str) -> Damaged:
         return Damaged(
             f"archive {self.definition.name} at {self.location.uri}, version {self.version}: {what}",
-            f"something else wrote into this table; run: tidewheel audit {self.location.uri}",
+            f"something else wrote into this table; run: {self.location.command('audit')}",
         )
 
 
@@ -152,7 +152,7 @@ def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
     if head is None or watermark is None:
         raise Damaged(
             f"the table at {location.uri} has an archive's definition but no head or watermark",
-            f"run: tidewheel audit {location.uri}",
+            f"run: {location.command('audit')}",
         )
     snapshot = Snapshot(location, table, definition, head, watermark_from_transaction(watermark))
     digest = table.transaction_version(FILES_ID)

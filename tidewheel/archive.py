@@ -77,6 +77,7 @@ class Archive:
         self.path = target.path
         self.file = target.file
         self.source = target.source
+        self.called = target.called
         self.folder = target.folder or archives_folder()
         self._clock = clock
         self._progress = progress
@@ -229,12 +230,17 @@ class Archive:
     def migrate(self, generation: Generation | None = None, *, rebuild: bool = False, dry_run: bool = False) -> Outcome:
         """Move to another layout, that of the archive file unless one is given.
 
-        New batches go there, what is stored expires where it is; with `rebuild`, everything moves at once.
+        New batches go there, what is stored expires where it is; with `rebuild`, everything moves at once,
+        if only the table is known into the layout that it has.
         """
         from tidewheel.commits.migrate import migrate
 
         refuse_derived(self, "migrate")
-        return migrate(self.job, generation or self.job.require_file().generation, relocate=rebuild, dry_run=dry_run)
+        if generation is None:
+            # All in the layout that it has can be made anew without a file.
+            same = rebuild and self.file is None
+            generation = self.snapshot().definition.current if same else self.job.require_file().generation
+        return migrate(self.job, generation, relocate=rebuild, dry_run=dry_run)
 
     def forget(self, keys: Iterable[Sequence[Any]] = (), *, where: str = "", dry_run: bool = False) -> Forgotten:
         """Remove the records of keys, each a sequence of values, or those that an SQL predicate selects, for good.
@@ -396,7 +402,7 @@ class Archive:
     def job(self) -> ArchiveJob:
         """The archive as the jobs take it."""
         progress = self._progress or (lambda step: None)
-        return archive_job(self.location, self.file, clock=self.now_us, progress=progress)
+        return archive_job(self.location, self.file, clock=self.now_us, progress=progress, called=self.called)
 
     @cached_property
     def reader(self) -> Reader:

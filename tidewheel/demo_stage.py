@@ -140,7 +140,7 @@ class Stage:
     def status(self, told: Status) -> None:
         from tidewheel.views.status import status_view
 
-        self._print(status_view(told))
+        self._print(status_view(told, f"tidewheel backfill {self._archive} --missing"))
 
     def end(self, archive: Archive, took_s: float) -> None:
         self.chapter(f"Done in {seconds(took_s)}. The archive stays, at {archive.path}", "")

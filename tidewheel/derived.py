@@ -6,6 +6,7 @@ They are read and looked at like any other.
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from tidewheel.indexing.core.definition import DERIVED_KINDS
@@ -28,10 +29,11 @@ def refuse_derived(archive: Archive, command: str) -> None:
     if not name:
         return
     source = name.rpartition(".")[0]
-    first = "" if command in _OF_ITSELF else f"tidewheel {command} {source}, then "
+    called = shlex.quote(archive.job.source_called(name))
+    first = "" if command in _OF_ITSELF else f"tidewheel {command} {called}, then "
     raise InvalidInput(
         f"{name} is derived from {source} and follows it: {command} cannot change it by itself. Nothing was changed",
-        f"run: {first}tidewheel refresh {source}",
+        f"run: {first}tidewheel refresh {called}",
     )
 
 

@@ -35,12 +35,13 @@ def archive_job(
     *,
     clock: Callable[[], int] | None = None,
     progress: Callable[[str], None] = lambda step: None,
+    called: str = "",
 ) -> ArchiveJob:
-    """An archive as operations take it."""
+    """An archive as operations take it; `called` is what its user calls it."""
     from tidewheel.commits.archive import ArchiveJob
     from tidewheel.commits.clock import now_us
 
-    return ArchiveJob(location, file, clock or now_us, progress, Hands())
+    return ArchiveJob(location, file, clock or now_us, progress, Hands(), called=called)
 
 
 class Hands:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -77,7 +78,7 @@ class Output:
         return error.exit_code
 
     def interrupted(self) -> int:
-        look = f"tidewheel history {self.archive}" if self.archive else "tidewheel history ARCHIVE"
+        look = f"tidewheel history {shlex.quote(self.archive)}" if self.archive else "tidewheel history ARCHIVE"
         self._told(
             "interrupted",
             "interrupted: nothing was committed unless the history says so",

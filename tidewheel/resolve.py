@@ -34,11 +34,16 @@ class Target:
     file: ArchiveFile | None = None
     source: str = ""
     folder: Path | None = None
+    called: str = ""
 
 
 def resolve(name: str | Path) -> Target:
-    """The archive of a name, an archive file or a table's path."""
+    """The archive of a name, an archive file or a table's path; what it is called so, commands in messages call it."""
     text = os.fspath(name)
+    return replace(_resolved(text), called=text)
+
+
+def _resolved(text: str) -> Target:
     if text.endswith(".toml"):
         return _from_file(Path(text).expanduser())
     if "://" in text:

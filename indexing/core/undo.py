@@ -15,8 +15,11 @@ from tidewheel.indexing.errors import InvalidInput
 
 _BARRIERS = {
     Deed.INIT: ("it created the archive", "delete the archive's folder if it is not wanted"),
-    Deed.FORGET: ("what was forgotten stays forgotten", "replay single slots instead: tidewheel update --slot"),
-    Deed.MIGRATE: ("it changed the layout", "move to the layout that was: tidewheel migrate"),
+    Deed.FORGET: (
+        "what was forgotten stays forgotten",
+        "replay single slots instead: tidewheel update ARCHIVE --slot START",
+    ),
+    Deed.MIGRATE: ("it changed the layout", "move to the layout that was: tidewheel migrate ARCHIVE"),
 }
 
 

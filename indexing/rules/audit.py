@@ -311,9 +311,10 @@ def backfill_range(findings: Iterable[Finding]) -> tuple[int, int] | None:
     return min(first for first, _ in ranges), max(last for _, last in ranges)
 
 
-def backfill_command(name: str, axis: TimeAxis, slots: tuple[int, int]) -> str:
+def backfill_options(axis: TimeAxis, slots: tuple[int, int]) -> list[str]:
+    """What a backfill is told to bring them in one commit."""
     first, last = slots
-    return f"tidewheel backfill {name} --from {axis.name(first)} --to {axis.name(last + 1)} --each {last - first + 1}"
+    return ["--from", axis.name(first), "--to", axis.name(last + 1), "--each", str(last - first + 1)]
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ Nothing is changed. What can be mended from the source comes with the command th
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -25,7 +26,7 @@ from tidewheel.indexing.printable import counted, one_line
 from tidewheel.indexing.rules.audit import (
     Finding,
     Flaw,
-    backfill_command,
+    backfill_options,
     backfill_range,
     content_findings,
     file_list_findings,
@@ -34,7 +35,7 @@ from tidewheel.indexing.rules.audit import (
 )
 from tidewheel.jobs.audit.bytes import byte_findings
 from tidewheel.jobs.audit.files import FileReading, read_contents
-from tidewheel.jobs.audit.others import rewrite_command, state_command, statement_findings
+from tidewheel.jobs.audit.others import statement_findings
 from tidewheel.jobs.audit.side_tables import side_table_findings
 from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
 from tidewheel.storage.log_files import list_log
@@ -86,13 +87,13 @@ def audit(job: ArchiveJob, *, deep: bool = True, rows: RowCheck | None = None) -
         return AuditReport((_unopened(job, error),), seconds=perf_counter() - started)
     state, receipts, findings = _ledger(snapshot)
     findings += _format(snapshot)
-    findings += statement_findings(snapshot)
+    findings += statement_findings(snapshot, job.command("vacuum"))
     findings += _foreign_files(job, snapshot)
     if receipts:
         findings += _log_entries(snapshot, receipts)
         findings += side_table_findings(job, snapshot, receipts)
     job.progress(f"counting {counted(len(files), 'file')}")
-    readings = read_contents(snapshot)
+    readings = read_contents(snapshot, _rewrite(job))
     for reading in readings:
         findings += reading.findings
     if receipts:
@@ -113,7 +114,7 @@ def audit(job: ArchiveJob, *, deep: bool = True, rows: RowCheck | None = None) -
         version=snapshot.version,
         watermark=snapshot.watermark,
         seconds=perf_counter() - started,
-        remedy=_remedy(snapshot, findings),
+        remedy=_remedy(job, snapshot, findings),
     )
 
 
@@ -209,22 +210,27 @@ def _log_entries(snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) ->
     return findings
 
 
-def _remedy(snapshot: Snapshot, findings: Sequence[Finding]) -> str:
-    if findings and snapshot.definition.derived:
-        source = snapshot.definition.name.rpartition(".")[0]
+def _remedy(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[Finding]) -> str:
+    definition = snapshot.definition
+    if findings and definition.derived:
+        refresh = shlex.join(["tidewheel", "refresh", job.source_called(definition.name)])
         return (
-            f"move {snapshot.location.uri} away and run: tidewheel refresh {source}; what its partials still cover "
+            f"move {snapshot.location.uri} away and run: {refresh}; what its partials still cover "
             "is given again, what is older is not"
         )
     slots = backfill_range(findings)
     if slots is None:
-        return _remedy_for_others(snapshot, findings)
-    return backfill_command(snapshot.definition.name, snapshot.definition.axis, slots)
+        return _remedy_for_others(job, findings)
+    return job.source_command("backfill", definition.name, *backfill_options(definition.axis, slots))
 
 
-def _remedy_for_others(snapshot: Snapshot, findings: Sequence[Finding]) -> str:
+def _remedy_for_others(job: ArchiveJob, findings: Sequence[Finding]) -> str:
     """The command, if all there is to mend is what misleads other readers."""
     others = [one for one in findings if one.kind is Flaw.OTHER_READERS]
     if not others or len(others) < len(findings):
         return ""
-    return rewrite_command(snapshot) if any(one.path for one in others) else state_command(snapshot)
+    return _rewrite(job) if any(one.path for one in others) else job.command("vacuum")
+
+
+def _rewrite(job: ArchiveJob) -> str:
+    return job.command("migrate", "--stop-and-rebuild")

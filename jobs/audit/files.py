@@ -36,18 +36,24 @@ class FileReading:
     findings: tuple[Finding, ...] = ()
 
 
-def read_contents(snapshot: Snapshot) -> list[FileReading]:
+def read_contents(snapshot: Snapshot, rewrite: str) -> list[FileReading]:
     """Every file of the version. Cost: the footers, and three columns of each file; one file's at a time in memory."""
     location = snapshot.location
     facts = list(dict.fromkeys(snapshot.files))
     infos = location.filesystem.get_file_info([location.child(fact.path) for fact in facts])
     said = _logged_bounds(snapshot)
     with ThreadPoolExecutor(READERS) as readers:
-        return list(readers.map(lambda one: _reading(snapshot, one[0], one[1], said), zip(facts, infos, strict=True)))
+        return list(
+            readers.map(lambda one: _reading(snapshot, one[0], one[1], said, rewrite), zip(facts, infos, strict=True))
+        )
 
 
 def _reading(
-    snapshot: Snapshot, fact: FileFact, info: fs.FileInfo, said: Mapping[str, Mapping[str, tuple[Any, Any]]]
+    snapshot: Snapshot,
+    fact: FileFact,
+    info: fs.FileInfo,
+    said: Mapping[str, Mapping[str, tuple[Any, Any]]],
+    rewrite: str,
 ) -> FileReading:
     hit = hit_range(fact)
     if info.type != fs.FileType.File:
@@ -67,7 +73,7 @@ def _reading(
         findings.append(Finding(Flaw.COUNT, message, None, fact.path, fact.rows, content.rows, hit))
     findings += _narrow(fact, said[fact.path], bounds)
     if misleads:
-        findings.append(misleading_filter(snapshot, fact))
+        findings.append(misleading_filter(snapshot, fact, rewrite))
     return FileReading(fact, content, tuple(findings))
 
 

@@ -12,14 +12,6 @@ from tidewheel.storage.statistics_columns import PROPERTY, to_state
 _FLOATING = ("FLOAT", "DOUBLE")
 
 
-def rewrite_command(snapshot: Snapshot) -> str:
-    return f"tidewheel migrate {snapshot.definition.name} --stop-and-rebuild"
-
-
-def state_command(snapshot: Snapshot) -> str:
-    return f"tidewheel vacuum {snapshot.location.uri}"
-
-
 def filter_misleads(metadata: pq.FileMetaData, column: str) -> bool:
     """Whether a column of bytes or of floating point has a Bloom filter."""
     for position in range(metadata.num_columns):
@@ -33,23 +25,23 @@ def filter_misleads(metadata: pq.FileMetaData, column: str) -> bool:
     return False
 
 
-def misleading_filter(snapshot: Snapshot, fact: FileFact) -> Finding:
+def misleading_filter(snapshot: Snapshot, fact: FileFact, rewrite: str) -> Finding:
+    """`rewrite` is the command that makes the file anew."""
     column = snapshot.definition.key[0]
     message = (
-        f"DuckDB 1.5 passes records by because of the Bloom filter on {column} in {fact.path}; rewrite it: "
-        f"{rewrite_command(snapshot)}"
+        f"DuckDB 1.5 passes records by because of the Bloom filter on {column} in {fact.path}; rewrite it: {rewrite}"
     )
     return Finding(Flaw.OTHER_READERS, message, None, fact.path)
 
 
-def statement_findings(snapshot: Snapshot) -> list[Finding]:
-    """The table must say which columns have statistics."""
+def statement_findings(snapshot: Snapshot, vacuum: str) -> list[Finding]:
+    """The table must say which columns have statistics; `vacuum` is the command that makes it."""
     value = to_state(snapshot)
     if value is None:
         return []
     message = (
         "the table does not say which columns have statistics, and deltalake finds nothing by a filter on the others; "
-        f"the next operation mends it, or: {state_command(snapshot)}"
+        f"the next operation mends it, or: {vacuum}"
     )
     found = snapshot.table.metadata().configuration.get(PROPERTY)
     return [Finding(Flaw.OTHER_READERS, message, expected=value, found=found)]

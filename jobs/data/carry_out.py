@@ -77,7 +77,7 @@ def carry_out(
         unparsed = _write_unparsed(job, judge.unparsed(frame, spark), folder)
         written = replace(written, aside={**written.aside, UNPARSED: unparsed})
     lap("write")
-    check_conserved(state, plan, written)
+    check_conserved(job.command("audit"), state, plan, written)
     lap("check")
     return Work(
         plan,

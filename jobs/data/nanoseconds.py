@@ -19,27 +19,36 @@ from tidewheel.jobs.data.expressions import floor_divided, quoted
 _REMEDY = 'write all of them alike; from pandas in microseconds: to_parquet(..., coerce_timestamps="us")'
 
 
-def nanos_in(spark: SparkSession, source: Source, files: Sequence[str]) -> tuple[str, ...]:
-    """The columns of nanoseconds in the files of a slot. Cost: one footer; all of them if it has any."""
-    paths = [name.rpartition(" (")[0] for name in files]
-    if source.format != "parquet" or not paths:
-        return ()
-    first = _nanos_of(spark, paths[0])
-    if first and any(_nanos_of(spark, path) != first for path in paths[1:]):
+def with_moments(
+    spark: SparkSession, source: Source, reader: DataFrameReader, frame: DataFrame, path: str | None
+) -> DataFrame:
+    """What Spark reads from Parquet files, with the columns of nanoseconds as moments. Cost: one footer, as a rule."""
+    nanos = _nanos_in(spark, frame.inputFiles())
+    return _moments_of(reader, source, path, nanos) if nanos else frame
+
+
+def _nanos_in(spark: SparkSession, addresses: Sequence[str]) -> tuple[str, ...]:
+    """The columns of nanoseconds in files. Cost: one footer; all of them if it has any."""
+    jvm: Any = spark._jvm
+    paths = [jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(one)) for one in sorted(addresses)]
+    kinds = (one for one in (_nanos_of(spark, path) for path in paths) if one is not None)
+    first = next(kinds, ())
+    if first and any(one != first for one in kinds):
         raise InvalidInput(
-            f"the files beside {paths[0]} have moments of nanoseconds in other columns than it has "
+            f"the files beside {_named(paths[0])} have moments of nanoseconds in other columns than it has "
             f"({', '.join(first)}). Nothing was changed",
             _REMEDY,
         )
     nested = [name for name in first if "." in name]
     if nested:
         raise InvalidInput(
-            f"{paths[0]} has moments of nanoseconds within others: {', '.join(nested)}. Nothing was changed", _REMEDY
+            f"{_named(paths[0])} has moments of nanoseconds within others: {', '.join(nested)}. Nothing was changed",
+            _REMEDY,
         )
     return first
 
 
-def moments_of(reader: DataFrameReader, source: Source, path: str | None, nanos: Collection[str]) -> DataFrame:
+def _moments_of(reader: DataFrameReader, source: Source, path: str | None, nanos: Collection[str]) -> DataFrame:
     """What Spark reads, with the columns of nanoseconds as moments; as numbers where the schema asks for that."""
     if source.schema:
         asked = reader.schema(source.schema).load(path).schema
@@ -51,15 +60,20 @@ def moments_of(reader: DataFrameReader, source: Source, path: str | None, nanos:
     return frame.selectExpr(*(f"{micros.get(one, quoted(one))} as {quoted(one)}" for one in frame.columns))
 
 
-def _nanos_of(spark: SparkSession, path: str) -> tuple[str, ...]:
-    jvm: Any = spark._jvm
-    file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
-        jvm.org.apache.hadoop.fs.Path(path), spark._jsc.hadoopConfiguration()
-    )
-    footer = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
+def _nanos_of(spark: SparkSession, path: Any) -> tuple[str, ...] | None:
+    """The columns of nanoseconds in a file; None for one of no bytes, which Spark passes over."""
+    parquet: Any = spark._jvm.org.apache.parquet.hadoop  # type: ignore[union-attr]
+    file = parquet.util.HadoopInputFile.fromPath(path, spark._jsc.hadoopConfiguration())
+    if not file.getLength():
+        return None
+    footer = parquet.ParquetFileReader.open(file)
     try:
         columns = footer.getFooter().getFileMetaData().getSchema().getColumns()
         kinds = [(".".join(one.getPath()), one.getPrimitiveType().getLogicalTypeAnnotation()) for one in columns]
     finally:
         footer.close()
     return tuple(name for name, kind in kinds if kind is not None and kind.toString().startswith("TIMESTAMP(NANOS"))
+
+
+def _named(path: Any) -> str:
+    return str(path.toString()).removeprefix("file:")

@@ -23,7 +23,6 @@ from tidewheel.indexing.core.fates import TEXT_COLUMN
 from tidewheel.indexing.core.slots import iso, moment, ranges_of
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.jobs.data.expressions import long, quoted, slot_of
-from tidewheel.jobs.data.nanoseconds import nanos_in
 from tidewheel.jobs.data.source_reader import TEXT_FORMATS, loaded, options_of, place_of
 from tidewheel.jobs.process.java import first_line
 from tidewheel.storage.machine import machine_fault
@@ -94,7 +93,7 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], kn
         lineage[slot] = tuple(found)
         _refuse_unwritten(source, axis.name(slot), found)
         if found:
-            frame = _renamed(loaded(spark, source, options, known, path, nanos_in(spark, source, found)), source)
+            frame = _renamed(loaded(spark, source, options, known, path), source)
             frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
         elif source.missing == "fail":
             raise InvalidInput(

@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from tidewheel.indexing.core.definition import Source
 from tidewheel.indexing.core.fates import TEXT_COLUMN
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.jobs.data.nanoseconds import moments_of
+from tidewheel.jobs.data.nanoseconds import with_moments
 from tidewheel.jobs.process.jars import require
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import list_log
@@ -39,16 +39,15 @@ def loaded(
     options: Mapping[str, str],
     known: Collection[str],
     path: str | None = None,
-    nanos: Collection[str] = (),
 ) -> DataFrame:
     """What Spark reads from a source; of text also each record's own, in `TEXT_COLUMN`, if a part cannot be parsed.
 
     `known` are the archive's columns: where Spark's own name for that text is one of them, people keep it themselves.
     """
     reader = spark.read.format(source.format).options(**options)
-    if nanos:
-        return moments_of(reader, source, path, nanos)
     frame = (reader.schema(source.schema) if source.schema else reader).load(path)
+    if source.format == "parquet":
+        return with_moments(spark, source, reader, frame, path)
     given = {key.lower(): value for key, value in options.items()}
     by_user = "columnnameofcorruptrecord" in given or given.get("mode", "permissive").lower() != "permissive"
     if source.format not in TEXT_FORMATS or by_user or _SPARKS_OWN in (*known, *source.schema.split()):

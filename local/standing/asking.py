@@ -56,9 +56,7 @@ def with_errors(answers: pa.Table, query: Query) -> pa.Table:
 def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
     """All answers of a query that are kept."""
     place = derived_job(job, "answers")
-    unanswered = InvalidInput(
-        f"query {query.name} was not refreshed yet", f"refresh it first: tidewheel refresh {query.of}"
-    )
+    unanswered = InvalidInput(f"query {query.name} was not refreshed yet", f"refresh it first: {_refresh(job, query)}")
     if not is_there(place):
         raise unanswered
     answers = place.snapshot()
@@ -80,6 +78,10 @@ def about_of(answers: Snapshot) -> list[str]:
     return [name for name in ABOUT if name in there]
 
 
+def _refresh(job: ArchiveJob, query: Query) -> str:
+    return job.source_command("refresh", query.of)
+
+
 def _refuse_between(query: Query, at_us: int) -> None:
     if not window_of(query).reports_at(at_us):
         before = at_us - (at_us - query.terms.offset_us) % query.terms.slide_us
@@ -94,7 +96,7 @@ def _to_come(job: ArchiveJob, query: Query, at_us: int) -> pa.Table:
     partials = derived_job(job, "partials")
     tree = next((tree for tree in stored_trees(partials) if tree.serves(query, 0)), None)
     if tree is None:
-        raise InvalidInput(f"query {query.name} was not refreshed yet", f"run: tidewheel refresh {query.of}")
+        raise InvalidInput(f"query {query.name} was not refreshed yet", f"run: {_refresh(job, query)}")
     snapshot = partials.snapshot()
     with duckdb.connect(":memory:") as connection:
         connection.execute("SET TimeZone = 'UTC'")

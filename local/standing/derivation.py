@@ -30,7 +30,7 @@ from tidewheel.storage.location import Location
 
 def derived_job(job: ArchiveJob, kind: str) -> ArchiveJob:
     """The partials or answers of an archive, as operations take them."""
-    return replace(job, location=job.location.derived(kind), file=None)
+    return replace(job, location=job.location.derived(kind), file=None, called="")
 
 
 def source_job(job: ArchiveJob, name: str) -> ArchiveJob:
@@ -42,7 +42,7 @@ def source_job(job: ArchiveJob, name: str) -> ArchiveJob:
             f"{name} is derived from an archive that lies beside it, and {uri} does not end in {suffix}",
             "move it back beside its archive",
         )
-    return replace(job, location=Location(uri.removesuffix(suffix)))
+    return replace(job, location=Location(uri.removesuffix(suffix)), called="")
 
 
 def is_there(job: ArchiveJob) -> bool:

@@ -32,7 +32,7 @@ from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.plan_parts import PartsPlan
 from tidewheel.indexing.core.receipts import BatchKey, Cell, Deed, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.indexing.core.state import SubIndex, TableState
+from tidewheel.indexing.core.state import SubIndex
 from tidewheel.indexing.durations import MICROS_PER_UNIT
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, in_schema, rows_of
@@ -134,7 +134,7 @@ def _brought(batches: Batches, one: Try, plan: PartsPlan, folder: str, lap: Lap)
     write_rows(one, plan, pa.concat_tables([_kept(one, plan), fresh]), folder)
     lap("write")
     written = read_back(one.job.location, folder, one.state.definition)
-    _check(one.state, plan, written, fresh)
+    _check(one, plan, written, fresh)
     lap("check")
     reach("files_written")
     rows_read = sum(change.file.rows for change in plan.rewritten)
@@ -214,7 +214,7 @@ def _kept(one: Try, plan: PartsPlan) -> pa.Table:
     return rows.filter(pc.invert(_are_of(rows, plan.keys)))
 
 
-def _check(state: TableState, plan: PartsPlan, written: Written, fresh: pa.Table) -> None:
+def _check(one: Try, plan: PartsPlan, written: Written, fresh: pa.Table) -> None:
     """What was moved is all there was of it: the cells written, less the fresh ones, are the ledger's less the old."""
     layout, number = plan.generation.layout, plan.generation.number
     moved: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: dict(cells) for at, cells in written.cells.items()}
@@ -225,4 +225,4 @@ def _check(state: TableState, plan: PartsPlan, written: Written, fresh: pa.Table
             moved[at][slot, expiration] = left
         else:
             del moved[at][slot, expiration]
-    check_conserved(state, plan, replace(written, cells=moved), dict(plan.replaced))
+    check_conserved(one.job.command("audit"), one.state, plan, replace(written, cells=moved), dict(plan.replaced))

@@ -107,7 +107,9 @@ def guard_refresh(job: ArchiveJob, queries: list[Query], *, allow_many: bool) ->
     snapshot, answers = job.snapshot(), derived_job(job, "answers")
     given = ledger_of(answers.snapshot()) if is_there(answers) else Ledger()
     definition = snapshot.definition
-    guard_reports(definition.name, definition.axis, ledger_of(snapshot), given, queries, allow_many=allow_many)
+    confirm = job.source_command("refresh", definition.name, "--allow-many")
+    ledger = ledger_of(snapshot)
+    guard_reports(definition.name, definition.axis, ledger, given, queries, confirm=confirm, allow_many=allow_many)
 
 
 def _lag_us(query: Query, axis: TimeAxis, slot_last: int | None, through: int | None) -> int | None:

@@ -74,7 +74,7 @@ class _Remove(Procedure):
             write_rows(one, plan, rows, folder)
         written = read_back(one.job.location, folder, one.state.definition) if rows.num_rows else NOTHING_WRITTEN
         reach("files_written")
-        check_conserved(one.state, plan, written, self._gone_by_cell())
+        check_conserved(one.job.command("audit"), one.state, plan, written, self._gone_by_cell())
         lap("write")
         return Work(plan, folder, written, rows_read=sum(change.file.rows for change in plan.rewritten))
 

@@ -13,9 +13,16 @@ REPORTS_MAX = 100_000
 
 
 def guard_reports(
-    name: str, axis: TimeAxis, source: Ledger, answers: Ledger, queries: Iterable[Query], *, allow_many: bool = False
+    name: str,
+    axis: TimeAxis,
+    source: Ledger,
+    answers: Ledger,
+    queries: Iterable[Query],
+    *,
+    confirm: str,
+    allow_many: bool = False,
 ) -> None:
-    """Refuse to give very many answers at once, with the queries that want most of them."""
+    """Refuse to give very many answers at once, with the queries that want most of them; `confirm` gives them."""
     wanted = {query.name: reports_missing(axis, source, answers, query) for query in queries}
     total = sum(wanted.values())
     if total <= REPORTS_MAX or allow_many:
@@ -24,7 +31,7 @@ def guard_reports(
     raise Refused(
         f"a refresh of archive {name} would give up to {total:,} answers, most of them of "
         f"{', '.join(f'{one} ({wanted[one]:,})' for one in most)}. Nothing was changed",
-        f"check slide and keep of these queries, or confirm with: tidewheel refresh {name} --allow-many",
+        f"check slide and keep of these queries, or confirm with: {confirm}",
         reports=total,
     )
 

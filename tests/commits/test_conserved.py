@@ -45,7 +45,7 @@ def test_histories_pass_it(seed: int) -> None:
             table.forget(chance.randrange(8))
         head += chance.choice([1, 1, 1, 2])
         slots = {head, head - chance.randrange(0, span)} if chance.random() < 0.3 else {head}
-        check_conserved(*carried_out(table, {slot: random_batch(chance, slot, span) for slot in slots}))
+        check_conserved("", *carried_out(table, {slot: random_batch(chance, slot, span) for slot in slots}))
 
 
 @pytest.mark.parametrize("change", [Cell(-1, 0), Cell(1, 0), Cell(0, 1)], ids=["lost", "doubled", "changed"])
@@ -63,6 +63,6 @@ def test_a_wrong_row_in_a_join_of_young_runs_is_noticed(change: Cell) -> None:
             old = next(one for one in cells if one[0] != slot)
             cells[old] = cells[old].plus(change)
             with pytest.raises(Damaged, match="does not hold what the ledger says"):
-                check_conserved(state, plan, replace(written, cells={**written.cells, at: cells}))
+                check_conserved("", state, plan, replace(written, cells={**written.cells, at: cells}))
             noticed += partly
     assert noticed > span

@@ -18,7 +18,7 @@ from tidewheel.indexing.rules.audit import (
     FileContent,
     Finding,
     Flaw,
-    backfill_command,
+    backfill_options,
     backfill_range,
     content_findings,
     file_list_findings,
@@ -198,7 +198,7 @@ def test_one_backfill_brings_all_damaged_slots_in_one_commit() -> None:
     ]
     slots = backfill_range(findings)
     assert slots == (1, 4)
-    assert backfill_command("netflow", TimeAxis(60_000_000), slots) == (
-        "tidewheel backfill netflow --from 1970-01-01T00:01:00Z --to 1970-01-01T00:05:00Z --each 4"
+    assert " ".join(backfill_options(TimeAxis(60_000_000), slots)) == (
+        "--from 1970-01-01T00:01:00Z --to 1970-01-01T00:05:00Z --each 4"
     )
     assert backfill_range([Finding(Flaw.FOREIGN, "")]) is None

@@ -10,22 +10,24 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.archives import SmallArchive, generation_of
+from tidewheel.indexing.core.definition import Source, SourceKind
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.create import create
 from tidewheel.jobs.update import update
+from tidewheel.storage.ledger_store import ledger_of
 
 pytestmark = pytest.mark.usefixtures("spark")
 SECOND_NS = 10**9
 
 
-def written(path: Path, until_ns: list[int], zone: str | None = "UTC") -> None:
+def written(path: Path, until_ns: list[int], zone: str | None = "UTC", ins_ns: int = SECOND_NS + 1) -> None:
     kind = pa.timestamp("ns", zone)
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = range(len(until_ns))
     columns = {
         "key": pa.array([f"k{row}" for row in rows]),
         "body": pa.array(list(rows), pa.int64()),
-        "ins": pa.array([SECOND_NS + 1] * len(until_ns), kind),
+        "ins": pa.array([ins_ns] * len(until_ns), kind),
         "until": pa.array(until_ns, kind),
     }
     pq.write_table(pa.table(columns), path)
@@ -50,6 +52,25 @@ def test_a_file_of_pandas_is_read(tmp_path: Path, schema: bool, zone: str | None
     create(job, 0)
     update(job, [0])
     assert stored(archive) == [("k0", 200_000_000), ("k1", 200_000_001)]
+
+
+@pytest.mark.parametrize("schema", [True, False])
+def test_files_of_pandas_are_read_by_their_time_column(tmp_path: Path, schema: bool) -> None:
+    """Every slot gets its rows, to the last nanosecond before the next; of a folder as it is, with strays in it."""
+    archive, folder = SmallArchive(tmp_path, generation_of()), tmp_path / "of pandas"
+    options = {"path": str(folder), "pathGlobFilter": "*.parquet"}
+    declared = archive.file.source.schema if schema else ""
+    source = Source(SourceKind.READER, format="parquet", time_column="ins", options=options, schema=declared)
+    for slot in (0, 1):
+        written(folder / f"{slot}.parquet", [200 * SECOND_NS + slot], ins_ns=60 * SECOND_NS * (slot + 1) - 1)
+    if schema:  # without one, Spark itself wants a footer in every file
+        (folder / "0 first.parquet").touch()
+    (folder / "0 about.txt").write_text("what lies here")
+    job = replace(archive.job, file=replace(archive.file, source=source))
+    create(job, 0)
+    update(job, [0, 1])
+    assert {slot: one.rows_in for slot, one in ledger_of(archive.snapshot()).records.items()} == {0: 1, 1: 1}
+    assert stored(archive) == [("k0", 200_000_000), ("k0", 200_000_000)]
 
 
 def test_files_that_differ_are_refused(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class MemoryHand:
             if plan.keeps_unstored(slot):
                 self.actor.aside[UNSTORED] += [slot] * (found[SHORT_LIVED] + found[DEAD_ON_ARRIVAL])
         written = self._written(plan, folder, placed, fates)
-        check_conserved(one.state, plan, written)
+        check_conserved(one.job.command("audit"), one.state, plan, written)
         return Work(plan, folder, written)
 
     def put(

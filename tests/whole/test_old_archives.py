@@ -115,12 +115,13 @@ def check_audited(old: Unpacked) -> None:
     assert {one.kind for one in report.findings} == {Flaw.OTHER_READERS}
     unsaid = [one for one in report.findings if one.path is None]
     assert len(unsaid) == 1
-    vacuum = f"tidewheel vacuum {old.open().location.uri}"
+    called = old.place / "archive.toml"
+    vacuum = f"tidewheel vacuum {called}"
     assert vacuum in unsaid[0].message
     filtered = [one.path for one in report.findings if one.path]
     bytes_or_floats = old.one.key[0].spark in ("binary", "float", "double")
     assert len(filtered) == (report.files_checked if bytes_or_floats else 0)
-    rewrite = f"tidewheel migrate {old.one.name} --stop-and-rebuild"
+    rewrite = f"tidewheel migrate {called} --stop-and-rebuild"
     assert report.remedy == (rewrite if filtered else vacuum)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -30,6 +31,7 @@ def status(output: Output, archive: str) -> None:
     """
     with opened(output, archive, "looking") as opened_archive:
         told = opened_archive.status()
+        fill = opened_archive.job.source_command("backfill", told.name, "--missing")
         queries, fault = _standing(opened_archive)
 
     def view() -> RenderableType:
@@ -38,11 +40,13 @@ def status(output: Output, archive: str) -> None:
         from tidewheel.views.queries import lag_view
         from tidewheel.views.status import status_view
 
-        return Group(status_view(told), *(["", lag_view(queries)] if queries else []))
+        return Group(status_view(told, fill), *(["", lag_view(queries, archive)] if queries else []))
 
     output.show({**told.to_json(), "queries": [one.to_json() for one in queries]}, view)
     if fault is not None:
-        output.warn(f"the standing queries cannot be read: {fault.message}\nsee: tidewheel query check {archive}")
+        output.warn(
+            f"the standing queries cannot be read: {fault.message}\nsee: tidewheel query check {shlex.quote(archive)}"
+        )
 
 
 def _standing(archive: Archive) -> tuple[list[Standing], TidewheelError | None]:

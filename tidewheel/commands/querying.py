@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,9 @@ def new(output: Output, archive: str, name: str, yes: bool) -> None:
     """
     with opened(output, archive, "looking at the columns") as opened_archive:
         path = opened_archive.queries.new(name, replace=yes)
-    output.show({"file": str(path)}, lambda: f"{path} was written; check it: tidewheel query check {archive}")
+    output.show(
+        {"file": str(path)}, lambda: f"{path} was written; check it: tidewheel query check {shlex.quote(archive)}"
+    )
 
 
 @command

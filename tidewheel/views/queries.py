@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -56,17 +57,19 @@ def standing_view(told: Sequence[Standing]) -> RenderableType:
     return table
 
 
-def lag_view(told: Sequence[Standing]) -> RenderableType:
-    """What a status tells of standing queries: how far their answers reach, those furthest behind first."""
+def lag_view(told: Sequence[Standing], archive: str) -> RenderableType:
+    """What a status tells of an archive's queries: how far their answers reach, those furthest behind first."""
     ordered = sorted(told, key=lambda one: (one.given_through is not None, -(one.lag_us or 0), one.query.name))
-    lines = [f"query {one.query.name}: {_reach(one)}" for one in ordered[:QUERIES_SHOWN]]
+    lines = [f"query {one.query.name}: {_reach(one, archive)}" for one in ordered[:QUERIES_SHOWN]]
     hidden = len(told) - QUERIES_SHOWN
-    return "\n".join([*lines, f"and {hidden} more queries: tidewheel query list"] if hidden > 0 else lines)
+    return "\n".join(
+        [*lines, f"and {hidden} more queries: tidewheel query list {shlex.quote(archive)}"] if hidden > 0 else lines
+    )
 
 
-def _reach(one: Standing) -> str:
+def _reach(one: Standing, archive: str) -> str:
     if one.given_through is None:
-        return "not answered yet; run: tidewheel refresh"
+        return f"not answered yet; run: tidewheel refresh {shlex.quote(archive)}"
     through = f"answered through {short_iso(one.axis.end_us(one.given_through))}"
     return f"{through}, {duration_text(one.lag_us)} behind the archive" if one.lag_us else through
 

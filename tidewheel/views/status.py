@@ -18,10 +18,10 @@ from tidewheel.views.figures import count, share, short_iso, size, through_name
 _GAPS_SHOWN = 5
 
 
-def status_view(status: Status) -> RenderableType:
-    """Everything, the grid in the middle."""
+def status_view(status: Status, backfill: str) -> RenderableType:
+    """Everything, the grid in the middle; `backfill` is the command that fills what is missing."""
     facts = Table.grid(padding=(0, 2))
-    for name, text in _facts(status):
+    for name, text in _facts(status, backfill):
         facts.add_row(name, text)
     deadline = Table.grid(padding=(0, 2))
     for name, text in _deadline(status.deadline):
@@ -29,10 +29,10 @@ def status_view(status: Status) -> RenderableType:
     return Group(facts, "", HeatMap(status.generations, status.grid), "", deadline)
 
 
-def _facts(status: Status) -> Iterator[tuple[str, Text | str]]:
+def _facts(status: Status, backfill: str) -> Iterator[tuple[str, Text | str]]:
     yield "archive", Text.assemble((status.name, "bold"), f" at {status.path}, version {status.version}")
     yield "applied", _applied(status)
-    yield "missing", _missing(status)
+    yield "missing", _missing(status, backfill)
     dead, stored = status.rows_dead, status.rows_live + status.rows_dead
     leaving = f"{count(dead)} dead ({share(dead, stored)} of what is stored)" if dead else "none dead"
     yield "records", f"{count(status.rows_live)} live, {leaving}"
@@ -51,7 +51,7 @@ def _applied(status: Status) -> Text | str:
     return f"through {through}, {duration_text(_seconds(max(0, status.lag_us)))} behind now"
 
 
-def _missing(status: Status) -> Text | str:
+def _missing(status: Status, backfill: str) -> Text | str:
     if not status.missing:
         return "no slot"
     axis = status.axis
@@ -59,7 +59,7 @@ def _missing(status: Status) -> Text | str:
     slots = sum(last - first + 1 for first, last in status.missing)
     more = len(status.missing) - len(shown)
     text = f"{counted(slots, 'slot')}: {', '.join(shown)}{f' and {more} more gaps' if more else ''}"
-    return Text(f"{text}; fill them: tidewheel backfill {status.name} --missing", style="yellow")
+    return Text(f"{text}; fill them: {backfill}", style="yellow")
 
 
 def _deadline(deadline: Deadline) -> Iterator[tuple[str, Text | str]]:
