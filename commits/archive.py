@@ -50,7 +50,7 @@ class ArchiveJob:
     # Told of each plan that is about to be carried out; of another one, if somebody else was first.
     planned: Callable[[TableState, Plan], None] = field(default=_unwatched)
     newest: Newest | None = None  # of one who asks for the newest version again and again
-    called: str = ""  # what its user calls it; by default the name of its file, or where it lies
+    called: str = ""  # what its user calls it, if not by its place
 
     def snapshot(self, version: int | None = None) -> Snapshot:
         """The archive's table, checked against its file."""
@@ -66,13 +66,11 @@ class ArchiveJob:
 
     def command(self, verb: str, *more: str) -> str:
         """A command line for this archive, as its user can type it."""
-        return shlex.join(
-            ["tidewheel", verb, self.called or (self.file.name if self.file else self.location.uri), *more]
-        )
+        return shlex.join(["tidewheel", verb, self.called or self.location.uri, *more])
 
     def source_command(self, verb: str, name: str, *more: str) -> str:
         """The same for what needs the archive file: where only the table is known, the file is called as it must be."""
-        return replace(self, called=self.called if self.file else f"{name}.toml").command(verb, *more)
+        return replace(self, called=self.called or f"{name}.toml").command(verb, *more)
 
     def source_called(self, name: str) -> str:
         """What the user calls the archive that this one, of a name, is derived from."""

@@ -44,9 +44,9 @@ class ArchivesBundle(BaseDagBundle):
 
     def __init__(self, *, folder: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        from tidewheel.resolve import archives_folder
+        from tidewheel.resolve import archives_folder, in_home
 
-        self.folder = Path(folder).expanduser() if folder else archives_folder()
+        self.folder = in_home(folder) if folder else archives_folder()
         self.folder = self.folder.absolute()
 
     @property

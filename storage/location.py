@@ -71,7 +71,8 @@ class Location:
                 f"delta-rs cannot keep a table at {text!r}",
                 "use a path without percent escapes, backslashes and control characters",
             )
-        return Location(str(Path(text).expanduser().absolute()))
+        # Not Path.expanduser: that raises for the home of somebody whom the machine does not know.
+        return Location(str(Path(os.path.expanduser(text)).absolute()))
 
     @property
     def is_local(self) -> bool:

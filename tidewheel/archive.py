@@ -77,7 +77,7 @@ class Archive:
         self.path = target.path
         self.file = target.file
         self.source = target.source
-        self.called = target.called
+        self.called = target.called if target.file or target.source else ""
         self.folder = target.folder or archives_folder()
         self._clock = clock
         self._progress = progress

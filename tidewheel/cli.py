@@ -25,6 +25,8 @@ from tidewheel.output import BROKEN_PIPE, Output
 
 # Set by shells that complete a command line; see `tidewheel completion`.
 COMPLETE_VARIABLE = "_TIDEWHEEL_COMPLETE"
+# Who asks for a forget by the command line hears of it from the command.
+_FORGET_LOG = "tidewheel.commits.forget"
 _STATE = "What the history shows as committed stays"
 
 
@@ -116,10 +118,13 @@ def pandas_hidden() -> Iterator[None]:
 
 
 def quiet_bridge(debug: bool) -> None:
-    """Keep the traceback that py4j logs when Spark is interrupted off the terminal; the error itself is raised."""
+    """Keep off the terminal what is logged and said by a command as well.
+
+    That is the traceback that py4j logs when Spark is interrupted, and that a forget found nothing.
+    """
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
-    handler.addFilter(lambda record: debug or "py4j" not in record.pathname)
+    handler.addFilter(lambda one: debug or not ("py4j" in one.pathname or one.name == _FORGET_LOG))
     logging.basicConfig(handlers=[handler])
 
 

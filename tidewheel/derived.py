@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.errors import Damaged, InvalidInput
-from tidewheel.resolve import Target
+from tidewheel.resolve import Target, resolve
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
@@ -29,12 +29,23 @@ def refuse_derived(archive: Archive, command: str) -> None:
     if not name:
         return
     source = name.rpartition(".")[0]
-    called = shlex.quote(archive.job.source_called(name))
+    called = shlex.quote(_source_called(archive, source))
     first = "" if command in _OF_ITSELF else f"tidewheel {command} {called}, then "
     raise InvalidInput(
         f"{name} is derived from {source} and follows it: {command} cannot change it by itself. Nothing was changed",
         f"run: {first}tidewheel refresh {called}",
     )
+
+
+def _source_called(archive: Archive, source: str) -> str:
+    """What to call the archive of that name, from which this one is derived."""
+    if archive.source:
+        return archive.source
+    try:
+        known = resolve(source).path.rstrip("/") == archive.path.rstrip("/").rpartition(".")[0]
+    except InvalidInput:
+        known = False
+    return source if known else f"{source}.toml"
 
 
 def derived_name(archive: Archive) -> str:

@@ -37,7 +37,7 @@ def archive_job(
     progress: Callable[[str], None] = lambda step: None,
     called: str = "",
 ) -> ArchiveJob:
-    """An archive as operations take it; `called` is what its user calls it."""
+    """An archive as operations take it; `called` is what its user calls it, if not by its place."""
     from tidewheel.commits.archive import ArchiveJob
     from tidewheel.commits.clock import now_us
 

@@ -45,10 +45,10 @@ def resolve(name: str | Path) -> Target:
 
 def _resolved(text: str) -> Target:
     if text.endswith(".toml"):
-        return _from_file(Path(text).expanduser())
+        return _from_file(in_home(text))
     if "://" in text:
         return Target(text)
-    path = Path(text).expanduser()
+    path = in_home(text)
     # Not Path.is_file and is_dir: those raise for a name that is longer than any file's.
     if "/" not in text and os.path.isfile(named := archives_folder() / f"{text}.toml"):
         return _from_file(named)
@@ -72,8 +72,17 @@ def _derived(text: str) -> Target | None:
     return Target(f"{path}.{kind}", source=source)
 
 
+def in_home(path: str) -> Path:
+    """A path with ~ in its place; of somebody whom the machine does not know, as it stands.
+
+    >>> in_home("~nobody-knows/tables")
+    PosixPath('~nobody-knows/tables')
+    """
+    return Path(os.path.expanduser(path))
+
+
 def archives_folder() -> Path:
-    return Path(os.environ.get(FOLDER_VARIABLE) or FOLDER).expanduser()
+    return in_home(os.environ.get(FOLDER_VARIABLE) or FOLDER)
 
 
 def known_archives() -> list[str]:
@@ -102,7 +111,7 @@ def absolute(path: str, folder: Path) -> str:
     >>> absolute("../data/netflow", Path("/srv/archives")), absolute("s3a://bucket/netflow", Path("/srv"))
     ('/srv/data/netflow', 's3a://bucket/netflow')
     """
-    return path if "://" in path else os.path.normpath(folder / Path(path).expanduser())
+    return path if "://" in path else os.path.normpath(folder / in_home(path))
 
 
 def _from_file(path: Path) -> Target:

@@ -62,9 +62,9 @@ def jar_sets() -> Mapping[str, JarSet]:
 def cache_dir() -> Path:
     """The directory the jars lie in: $TIDEWHEEL_JARS, or one under the user's cache."""
     if named := os.environ.get("TIDEWHEEL_JARS"):
-        return Path(named).expanduser().resolve()
+        return Path(os.path.expanduser(named)).resolve()
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache).expanduser() / "tidewheel" / "jars" / DELTA_VERSION
+    return Path(os.path.expanduser(cache)) / "tidewheel" / "jars" / DELTA_VERSION
 
 
 def jar_paths() -> tuple[Path, ...]:

@@ -151,6 +151,8 @@ def test_a_backfill_that_stops_says_how_to_go_on(answers: dict[str, Result], wor
         ("advise", 2, ["--rows-per-interval"]),
         ("status /no/such/table", 2, ["no archive at"]),
         ("status no/such/file.toml", 2, ["no archive file"]),
+        ("status ~nobody-knows", 2, ["no archive ~nobody-knows"]),
+        ("status ~nobody-knows/table", 2, ["no archive at"]),
         ("frobnicate", 2, ["No such command"]),
     ],
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,10 @@ def test_the_command_line_names_what_it_prints(tmp_path: Path) -> None:
     nothing = run("forget", path, "--key", "0x99,1.25", "--yes", "--json")
     assert (nothing.exit_code, json.loads(nothing.stdout)["rows_found"]) == (0, 0)
     assert "NOTHING FOUND" in nothing.stderr
+    typed = [sys.executable, "-m", "tidewheel.cli", "forget", path, "--key", "0x99,1.25", "--yes"]
+    done = subprocess.run(typed, capture_output=True, text=True, check=True)
+    assert done.stderr.count("NOTHING FOUND") == 1
+    assert "found no record" not in done.stderr, "said once"
     wrong = run("forget", path, "--key", "0x9,1.25", "--yes")
     assert wrong.exit_code == 2
     assert "two hex digits" in wrong.stderr

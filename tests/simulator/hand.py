@@ -77,7 +77,9 @@ class MemoryHand:
         self.actor.begins_to_write(read)
         placed = self._kept(one, plan)
         kept = {at: cells_of(records) for at, records in placed.items() if records}
-        check_conserved(one.state, plan, replace(NOTHING_WRITTEN, cells=kept), dict(plan.replaced))
+        check_conserved(
+            one.job.command("audit"), one.state, plan, replace(NOTHING_WRITTEN, cells=kept), dict(plan.replaced)
+        )
         slots = []
         for (slot, part), records in read.items():
             fresh = [record for record in records if not _is_dead(plan, record)]

@@ -87,7 +87,7 @@ HOSTILE = (
     *("'; DROP TABLE live; --", "' OR 1=1 --", "{slot}", "{}", "%s", "%00", "%n", "${ENV:HOME}", "~", ".", "..", "/"),
     *("\n", "a\nError: b", "\r", "\t", "\x1b[2J", "\x1b]0;x\x07", "\x7f", "\x9b31m", "\u202e", "\u2028", "\ufeff"),
     *("é", "e\u0301", "😀", "Ω" * 50, "\udcff", "x" * 5_000, "../" * 30 + "etc/passwd", "/etc/passwd", "/dev/null/x"),
-    *("file://", "gs://b/x", "http://127.0.0.1:1/x", "NaN", "inf", "-1", "0", "1e999", "9" * 400),
+    *("~nobody-knows/x", "file://", "gs://b/x", "http://127.0.0.1:1/x", "NaN", "inf", "-1", "0", "1e999", "9" * 400),
     *("None", "null", "true", "[]", "{", "archives", "archives/tide.toml/", "tables", "tables/tide/_delta_log"),
 )
 MOMENTS = (
