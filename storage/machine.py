@@ -65,9 +65,16 @@ _FAULTS: tuple[tuple[tuple[str, ...], str, str, type[TidewheelError]], ...] = (
         InvalidInput,
     ),
     (
-        ("Permission denied", "Read-only file system", "Mkdirs failed"),
+        ("Permission denied", "Read-only file system"),
         "the system does not allow it",
         "give this user the right to read and write there, then run the command again",
+        InvalidInput,
+    ),
+    (
+        # All that Hadoop says, whether for want of a right or of room.
+        ("Mkdirs failed",),
+        "a folder cannot be made",
+        "see that the disk is not full and that this user may write there, then run the command again",
         InvalidInput,
     ),
     (
