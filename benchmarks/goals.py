@@ -56,6 +56,7 @@ def ratios(results: Results) -> list[Ratio]:
         _regret,
         _bytes_written,
         _own_python,
+        _standing_queries,
     )
     return [ratio for goal in goals for ratio in goal(results)]
 
@@ -237,6 +238,12 @@ def _own_python(results: Results) -> Iterator[Ratio]:
     shares = [1 - one["java_ms"] / 1000 / one["seconds"] for one in samples]
     how = f"race small: {DEFAULT}, time outside calls into the JVM" if shares else "not measured"
     yield at_most("planning and own Python, share of a warm update", _mean(shares) if shares else None, 0.15, how)
+
+
+def _standing_queries(results: Results) -> Iterator[Ratio]:
+    from benchmarks.standing.goals import standing_goals
+
+    yield from standing_goals(results)
 
 
 def _mean(values: Any) -> float:

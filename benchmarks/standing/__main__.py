@@ -8,9 +8,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.report import write_report
+from benchmarks.report import said, write_report
+from benchmarks.results import Results
+from benchmarks.standing.goals import EXPERIMENT, standing_goals
 from benchmarks.standing.race import Race
-from benchmarks.standing.section import EXPERIMENT, lines_of
+from benchmarks.standing.section import lines_of
 from benchmarks.standing.stream import Size
 from benchmarks.store import RESULTS, Store
 
@@ -33,6 +35,8 @@ def main(given: Sequence[str] | None = None) -> int:
         print(line)
     for _ in write_report(arguments.results):
         pass
+    for goal in standing_goals(Results(arguments.results)):
+        print(said(goal))
     return 0
 
 

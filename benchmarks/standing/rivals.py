@@ -1,6 +1,7 @@
 """What people use instead: DuckDB from Parquet, and roll-up tables; each stores its answers durably after every slot.
 
-`answers` tells what was answered, for comparison; it is not timed.
+Another contender is another `Rival` in `RIVALS`: it takes slots (`load`, `step`) in a folder of its own, and tells what
+it answered (`answers`), which is compared and not timed.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.standing.goals import EACH, RECOMPUTED, TOGETHER
 from benchmarks.standing.stream import AXIS, GROUPS, PREDICATES, due
 from tidewheel.queries.standing.query import Query
 
@@ -28,6 +31,7 @@ class Rival(ABC):
 
     name: str
     setting: str
+    catches_up = True  # whether it is asked for all reports of a day at once, too
 
     def __init__(self, folder: Path, asked: Sequence[Query]) -> None:
         folder.mkdir(parents=True)
@@ -45,9 +49,14 @@ class Rival(ABC):
     def answers(self) -> Answers:
         """What the last step answered."""
 
+    def close(self) -> None:
+        """Let go of what is open; the folder is deleted afterwards."""
+        return
+
 
 class Recomputed(Rival):
-    name = "DuckDB, recomputed each from Parquet"
+    name = RECOMPUTED
+    catches_up = False
     setting = "a file per slot sorted as it arrives, those outside the window left out by name; all cores"
 
     def __init__(self, folder: Path, asked: Sequence[Query]) -> None:
@@ -58,9 +67,9 @@ class Recomputed(Rival):
         self._found: list[tuple[Query, int, pa.Table]] = []
 
     def load(self, rows: pa.Table, slots: range) -> None:
-        slot_column = rows.column("ins_slot").to_numpy()
-        for slot in slots:
-            self._put(rows.filter(pa.array(slot_column == slot)), slot)
+        bounds = np.searchsorted(rows.column("ins_slot").to_numpy(), [*slots, slots.stop])
+        for slot, start, end in zip(slots, bounds, bounds[1:], strict=False):
+            self._put(rows.slice(start, end - start), slot)
 
     def _put(self, rows: pa.Table, slot: int) -> None:
         pq.write_table(rows, self.folder / f"{slot}.parquet", compression="zstd")
@@ -94,7 +103,7 @@ class Recomputed(Rival):
 class RolledUp(Rival):
     """A roll-up table for each group-by, by 5 minutes and predicates."""
 
-    name = "DuckDB, roll-up table and one query each"
+    name = EACH
     setting = "a database file; a table for each group-by, a row per 5 minutes, group and predicates that hold"
 
     def __init__(self, folder: Path, asked: Sequence[Query]) -> None:
@@ -126,6 +135,9 @@ class RolledUp(Rival):
         self.connection.execute("COMMIT")
         return count
 
+    def close(self) -> None:
+        self.connection.close()
+
     def _asked(self, wanted: Sequence[tuple[Query, int]]) -> list[tuple[Query, int, pa.Table]]:
         found = []
         for query, at_us in wanted:
@@ -155,7 +167,7 @@ class RolledUp(Rival):
 
 
 class RolledUpTogether(RolledUp):
-    name = "DuckDB, roll-up table and one SELECT per group-by"
+    name = TOGETHER
     setting = (
         "as above; one report: every query a filtered aggregate of one scan; many: window expressions over densified "
         "fragments, one per aggregate, predicate and range"

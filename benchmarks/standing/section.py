@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from benchmarks.results import Results
-from benchmarks.standing.race import OURS, typical
+from benchmarks.standing.goals import EXPERIMENT, OURS, all_due, typical
 
-EXPERIMENT = "standing_queries"
 HEADER = "| contender | a slot | all due | late record | 24 h at once |\n|---|---|---|---|---|"
 
 
@@ -28,8 +28,11 @@ def section(results: Results) -> str:
         "\n".join([HEADER, *(_row(name, one) for name, one in found["contenders"].items())]),
         "\n".join(f"- {name}: {one['setting']}" for name, one in found["contenders"].items() if "setting" in one),
         _ours(found),
+        "Where a refresh's time goes, in ms (partials: reading the records and folding them; fold: reading partials "
+        "and folding these; the commits with writing, reading back and checking):",
+        "\n".join(_laps(found)),
         f"One query of {groups['groups']:,} groups: a refresh in {_seconds(_best(groups['refresh']))}, "
-        f"{_peak(groups['refresh']):.0f} MB of memory.",
+        f"{_peak(groups['refresh']):.0f} MB of memory. {_growth(found)}",
     ]
     return "\n\n".join(parts)
 
@@ -39,31 +42,55 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
     for name, one in found["contenders"].items():
         day = _seconds(one["day"]["seconds"]) if "day" in one else "-"
         yield (
-            f"{name:52} slot {_seconds(typical(one['refresh']))}  all due {_seconds(one['refresh'][-1]['seconds'])}  "
+            f"{name:52} slot {_seconds(typical(one['refresh']))}  all due {_seconds(all_due(one))}  "
             f"late {_seconds(one['late']['seconds'])}  day {day}"
         )
     yield _ours(found)
+    yield from _laps(found)
     groups = found["many_groups"]
     yield f"{groups['groups']:,} groups: {_seconds(_best(groups['refresh']))}, {_peak(groups['refresh']):.0f} MB"
+    yield _growth(found)
 
 
 def _row(name: str, one: Mapping[str, Any]) -> str:
     label = f"**{name}**" if name == OURS else name
     day = _seconds(one["day"]["seconds"]) if "day" in one else "-"
-    cells = [_seconds(typical(one["refresh"])), _seconds(one["refresh"][-1]["seconds"])]
+    cells = [_seconds(typical(one["refresh"])), _seconds(all_due(one))]
     return f"| {label} | {' | '.join(cells)} | {_seconds(one['late']['seconds'])} | {day} |"
 
 
 def _ours(found: Mapping[str, Any]) -> str:
     ours, stored = found["contenders"][OURS], found["bytes"]
     share = stored["partials_mb"] / stored["archive_mb"]
-    laps = {name: [one["laps_ms"].get(name, 0) for one in ours["refresh"]] for name in ours["refresh"][0]["laps_ms"]}
-    parts = ", ".join(f"{name} {sorted(times)[len(times) // 2]:.0f} ms" for name, times in laps.items())
     return (
         f"Ours: archive {stored['archive_mb']:.0f} MB, partials {stored['partials_mb']:.1f} MB ({share:.1%}), "
-        f"answers {stored['answers_mb']:.1f} MB; {_peak(ours['refresh']):.0f} MB of memory for a refresh. "
-        f"Where its time goes: {parts}."
+        f"answers {stored['answers_mb']:.1f} MB; {_peak(ours['refresh']):.0f} MB of memory for a refresh. The first "
+        f"refresh, of {ours['first']['stale']:,} batches of partials and {ours['first']['reports']:,} answers, took "
+        f"{_seconds(ours['first']['seconds'])}."
     )
+
+
+def _laps(found: Mapping[str, Any]) -> Iterator[str]:
+    ours = found["contenders"][OURS]
+    kinds = {
+        "first": [ours["first"]],
+        "a slot": ours["refresh"][:-1] or ours["refresh"],
+        "all due": ours["refresh"][-1:],
+        "late record": [ours["late"]],
+        "24 h at once": [ours["day"]],
+        "one query": found["one_query"],
+    }
+    names = list(dict.fromkeys(name for samples in kinds.values() for one in samples for name in one["laps_ms"]))
+    yield f"| refresh | {' | '.join(names)} |"
+    yield f"|---|{'---|' * len(names)}"
+    for kind, samples in kinds.items():
+        times = (median(one["laps_ms"].get(name, 0) for one in samples) for name in names)
+        yield f"| {kind} | {' | '.join(f'{time:.0f}' for time in times)} |"
+
+
+def _growth(found: Mapping[str, Any]) -> str:
+    times = (f"{one['queries']:,} queries {_seconds(typical(one['refresh']))}" for one in found["growth"])
+    return f"A refresh of ever more queries, over a smaller archive: {', '.join(times)}."
 
 
 def _peak(samples: Sequence[Mapping[str, Any]]) -> float:

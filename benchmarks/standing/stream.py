@@ -49,6 +49,8 @@ class Size:
     measured: int = 12
     revise_minutes: int = 120
     many_groups: int = 100_000
+    growth: tuple[int, ...] = (10, 100, 1000)  # queries, over an archive of its own
+    keep: str = "30d"
     seed: int = 7
 
     @property
@@ -105,11 +107,13 @@ def read(texts: Sequence[str]) -> list[Query]:
     return found
 
 
-def query_text(name: str, select: str, groups: Sequence[str], window_us: int, slide_us: int, rest: str = "") -> str:
+def query_text(
+    name: str, select: str, groups: Sequence[str], window_us: int, slide_us: int, rest: str = "", keep: str = "30d"
+) -> str:
     listed = ", ".join(f'"{one}"' for one in groups)
     return (
         f'[query]\nname = "{name}"\nof = "race"\nselect = "{select}"\ngroup_by = [{listed}]\ntime = "moment"\n'
-        f'window = "{duration_text(window_us)}"\nslide = "{duration_text(slide_us)}"\nkeep = "30d"\n{rest}'
+        f'window = "{duration_text(window_us)}"\nslide = "{duration_text(slide_us)}"\nkeep = "{keep}"\n{rest}'
     )
 
 
@@ -120,7 +124,7 @@ def _text(size: Size, chance: random.Random, number: int) -> str:
     where = f'where = "{chance.choice(PREDICATES)}"\n' if number % 3 == 0 else ""
     select = ", ".join(sorted(chance.sample(OUTPUTS, chance.randint(1, 3))))
     rest = f'{where}revise = "{size.revise_minutes}m"\n'
-    return query_text(f"q{number:04}", select, GROUPS[number % len(GROUPS)], window, slide, rest)
+    return query_text(f"q{number:04}", select, GROUPS[number % len(GROUPS)], window, slide, rest, size.keep)
 
 
 def due(asked: Sequence[Query], after_us: int, until_us: int) -> Iterator[tuple[Query, int]]:
