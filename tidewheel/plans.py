@@ -8,45 +8,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.planning.catalogue import PLANNERS, planner_named
 from tidewheel.queries.planning.certificate import certificate
-from tidewheel.queries.planning.cost_model import ModelMaker, PanesModel
+from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.loom import Loom
-from tidewheel.queries.planning.measured_model import Constants, measured_model
 from tidewheel.queries.planning.placement.catalogue import optimizer_named
 from tidewheel.queries.planning.placement.nodes import Placement, Setting
 from tidewheel.queries.planning.plan import Plan
-from tidewheel.queries.planning.population import Estimate
 from tidewheel.queries.planning.standing_requests import Pool, pools
 from tidewheel.queries.planning.workload import Workload
-from tidewheel.queries.signatures import EVERY_ROW
 from tidewheel.queries.standing.query import Query
 
 if TYPE_CHECKING:
-    from tidewheel.archive import Archive
+    pass
 
-MODELS = ("measured", "published")
 OBJECTIVES = {"total": "WG_TN", "balance": "WG_I"}
 DEFAULT_PLANNER = "Settle"
 DAY_US = 86_400_000_000
 SEED = 1
-# How many slots back the rate of records is looked at.
-SLOTS_LAST = 36
-
-
-@dataclass(frozen=True)
-class Known:
-    """What costs are computed from. Rates are records per microsecond."""
-
-    rate: Fraction
-    estimate: Estimate
-    interval_us: int
-
-    def model(self, name: str) -> ModelMaker:
-        if name == "published":
-            return PanesModel
-        return measured_model(self.estimate, Constants(refresh=self.interval_us))
 
 
 @dataclass(frozen=True)
@@ -127,40 +106,3 @@ def _placement(loom: Loom, asked: Asked) -> Placement:
 
 def _draw() -> Any:
     return random.Random(SEED).randrange
-
-
-def known_of(archive: Archive, queries: Sequence[Query], rate_per_s: float | None) -> Known:
-    """What the archive tells of its records: how many come, and of those alive, how many satisfy and differ by what."""
-    rate = Fraction(rate_per_s) / 1_000_000 if rate_per_s else _rate(archive)
-    predicates = sorted({query.where for query in queries} - {EVERY_ROW})
-    columns = sorted({one.sql for query in queries for one in query.groups})
-    return Known(rate, _estimate(archive, predicates, columns), archive.axis.interval_us)
-
-
-def _rate(archive: Archive) -> Fraction:
-    from tidewheel.storage.ledger_store import ledger_of
-
-    records = sorted(ledger_of(archive.snapshot()).records.items())[-SLOTS_LAST:]
-    rows = sum(record.rows_in for _, record in records)
-    if not rows:
-        raise InvalidInput(
-            "nothing came in yet that tells how many records there are", "give --rate, or plan after the first update"
-        )
-    return Fraction(rows, len(records) * archive.axis.interval_us)
-
-
-def _estimate(archive: Archive, predicates: list[str], columns: list[str]) -> Estimate:
-    """One pass over the live records. The texts are SQL that the query files' parser wrote."""
-    asked = [f"count(*) FILTER (WHERE {predicate})" for predicate in predicates]
-    asked += [f"approx_count_distinct({column})" for column in columns]
-    if not asked:
-        return Estimate()
-    names = [f"c{place}" for place in range(len(asked))]
-    selected = ", ".join(f"{text} AS {name}" for text, name in zip(asked, names, strict=True))
-    row = archive.sql(f"SELECT count(*) AS n, {selected} FROM live").arrow().to_pylist()[0]
-    rows, counts = row["n"], [row[name] for name in names]
-    if not rows:
-        return Estimate()
-    shares = {text: count / rows for text, count in zip(predicates, counts, strict=False)}
-    distinct = {text: max(1, count) for text, count in zip(columns, counts[len(predicates) :], strict=True)}
-    return Estimate(shares, distinct)

@@ -8,6 +8,7 @@ archive.ask("top_talkers", last=12)         # answers as they are kept
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ class StandingQueries:
 
         refuse_derived(self._archive, "refresh")
         queries = self.check()
-        refresh = Refresh(self._archive.job, queries, budget_s=budget_s)
+        refresh = Refresh(self._archive.job, queries, planner=self._planner, budget_s=budget_s)
         if dry_run:
             return refresh.compare()
         guard_refresh(self._archive.job, queries, allow_many=allow_many)
@@ -112,14 +113,16 @@ class StandingQueries:
         """
         from tidewheel.local.standing.looking import explained
 
-        return explained(self._archive.job, self.check(), name, technique, shared=shared)
+        return explained(self._archive.job, self.check(), name, technique, shared=shared, planner=self._planner)
 
     def plan(self, asked: Asked | None = None, *, rate_per_s: float | None = None) -> list[PoolPlan]:
         """Which queries would share partials, what that costs, and what other planners make of it."""
-        from tidewheel.plans import Asked, known_of, planned
+        from tidewheel.local.standing.known import known_of
+        from tidewheel.plans import Asked, planned
 
         queries = self.check()
-        return planned(queries, known_of(self._archive, queries, rate_per_s), asked or Asked()) if queries else []
+        rate = Fraction(rate_per_s) / 1_000_000 if rate_per_s else None
+        return planned(queries, known_of(self._archive.job, queries, rate), asked or Asked()) if queries else []
 
     def as_sql(self, name: str) -> str:
         """What a query means, as plain SQL for one report."""
@@ -152,6 +155,11 @@ class StandingQueries:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
+
+    @property
+    def _planner(self) -> str:
+        file = self._archive.file
+        return file.queries.planner if file else ""
 
     @property
     def _archive_name(self) -> str:

@@ -27,6 +27,7 @@ SECTIONS: Mapping[str, str] = {
     "`reject` fails the run before anything is stored.",
     "retention": "How long things are kept after they are no longer in use.",
     "schedule": "When updates run.",
+    "queries": "How the archive's standing queries are refreshed.",
 }
 
 _TIME_MAX = duration(1, DURATION_MAX_US)
@@ -269,6 +270,17 @@ FIELDS: tuple[Field, ...] = (
         "schedule", "freshness", duration(0, DURATION_MAX_US),
         "How far the archive may lag behind before an alarm; `0s` is never.",
         "2h", default="0s",
+    ),
+    Field(
+        "queries", "planner", kinds.TEXT,
+        "Who decides which queries share partials: a name that `tidewheel plan ARCHIVE --compare` shows. It decides "
+        "about queries that are new or were changed; partials that are there stay as they are.",
+        "By Group", default="Settle",
+    ),
+    Field(
+        "queries", "nodes", whole(1, 64),
+        "How many tasks of a schedule refresh side by side; partials are shared out among them by cost.",
+        4, default=1,
     ),
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tidewheel.indexing.archive_file.fields import FORM
 from tidewheel.indexing.archive_file.rules import RULES, Settings, settled
-from tidewheel.indexing.core.definition import ArchiveFile, Policy, Retention, Schedule, Source, SourceKind
+from tidewheel.indexing.core.definition import ArchiveFile, Policy, Retention, Schedule, Sharing, Source, SourceKind
 from tidewheel.indexing.core.layouts import MEBIBYTE, Generation, Layout
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.toml.page import Page, faulty, page_content
@@ -49,6 +49,7 @@ def _archive_file(values: dict[str, Any], source_kind: SourceKind) -> ArchiveFil
         policy=Policy(**_named(values, "policy")),
         retention=Retention(**{f"{key}_us": value for key, value in _named(values, "retention").items()}),
         schedule=_schedule(values),
+        queries=Sharing(**_named(values, "queries")),
     )
 
 

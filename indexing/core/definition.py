@@ -179,6 +179,14 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class Sharing:
+    """Who decides which standing queries share partials, and how many tasks refresh."""
+
+    planner: str = "Settle"
+    nodes: int = 1
+
+
+@dataclass(frozen=True)
 class ArchiveFile:
     """One archives/<name>.toml, checked."""
 
@@ -195,6 +203,7 @@ class ArchiveFile:
     policy: Policy
     retention: Retention
     schedule: Schedule
+    queries: Sharing = Sharing()
 
     def definition(self, salt: str) -> Definition:
         """The half of this file that a new table stores."""

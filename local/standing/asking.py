@@ -11,7 +11,7 @@ from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
-from tidewheel.local.standing.derivation import derived_job, is_there, stored_trees
+from tidewheel.local.standing.derivation import derived_job, is_there, kept_trees
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import aggregate_of
@@ -94,7 +94,7 @@ def _refuse_between(query: Query, at_us: int) -> None:
 def _to_come(job: ArchiveJob, query: Query, at_us: int) -> pa.Table:
     """What will be alive then of what is stored."""
     partials = derived_job(job, "partials")
-    tree = next((tree for tree in stored_trees(partials) if tree.serves(query, 0)), None)
+    tree = kept_trees(partials).serving(query, 0)
     if tree is None:
         raise InvalidInput(f"query {query.name} was not refreshed yet", f"run: {_refresh(job, query)}")
     snapshot = partials.snapshot()

@@ -25,7 +25,7 @@ from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.audit import Finding, Flaw
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.derivation import derived_job, source_job, stored_trees
+from tidewheel.local.standing.derivation import derived_job, kept_trees, source_job
 from tidewheel.local.standing.derived import PART, completed, expiration_slots
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder
@@ -88,7 +88,7 @@ def _partials_again(source: ArchiveJob, snapshot: Snapshot, connection: duckdb.D
     """The partial rows of batches whose records can still be read whole, of the fragments that matter now."""
     reader, axis = reader_of(source), snapshot.definition.axis
     now_us, batches = present_us(source, reader), ledger_of(snapshot).batches
-    for tree in stored_trees(replace(source, location=snapshot.location)):
+    for tree in kept_trees(replace(source, location=snapshot.location)).trees:
         oldest_us = now_us - tree.horizon_us - tree.ahead_us
         for (slot, part), batch in sorted(batches.items()):
             lineage = PartialLineage.from_texts(batch.lineage[:2]) if part == tree.name else None
@@ -110,7 +110,7 @@ def _answers_again(
     reader, axis = reader_of(source), snapshot.definition.axis
     job = derived_job(source, "partials")
     partials, answers = job.snapshot(), ledger_of(snapshot)
-    assignment = assigned(queries, reader.snapshot.definition.max_lifetime_us, stored_trees(job))
+    assignment = assigned(queries, reader.snapshot.definition.max_lifetime_us, kept_trees(job))
     reflected = reflections(axis, ledger_of(partials), assignment)
     now_us = present_us(source, reader)
     nothing_given = AnswerState(axis, now_us, reader.snapshot.definition.span, reader.state.ledger, Ledger())

@@ -23,7 +23,7 @@ from tidewheel.local.standing.columns import (
 )
 from tidewheel.local.standing.derived import create_derived, definition_of, redefine
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.tree import Assignment, Tree, assigned
+from tidewheel.queries.standing.tree import NOTHING_KEPT, Assignment, Kept, Plan, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location
 
@@ -51,25 +51,27 @@ def is_there(job: ArchiveJob) -> bool:
     return DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options)
 
 
-def stored_trees(job: ArchiveJob) -> tuple[Tree, ...]:
+def kept_trees(job: ArchiveJob) -> Kept:
+    """The trees whose partials are stored, and whose parts were answered from which."""
     if not is_there(job):
-        return ()
+        return NOTHING_KEPT
     told = json.loads(job.snapshot().definition.derived)
-    return tuple(Tree.from_json(one) for one in told["trees"])
+    return Kept(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))
 
 
-def derive(job: ArchiveJob, queries: Sequence[Query]) -> Assignment:
+def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan) -> Assignment:
     """The archive is observed, both derived archives are there, and say what they are derived by."""
     snapshot = job.snapshot()
     source = snapshot.definition
     partials, answers = derived_job(job, "partials"), derived_job(job, "answers")
-    assignment = assigned(queries, source.max_lifetime_us, stored_trees(partials))
+    assignment = assigned(queries, source.max_lifetime_us, kept_trees(partials), plan)
     horizon = _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))
     if ledger_of(snapshot).horizon != horizon:
         observe(job, horizon)
     trees = {
         "of": job.location.uri,
         "trees": [tree.to_json() for tree in assignment.trees],
+        "tree_of": {query.part: assignment.tree_of[query.name] for query in queries},
         # For those who do not read trees.
         "parts": [tree.name for tree in assignment.trees],
         "slots_alive": _slots(

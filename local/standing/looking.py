@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.derivation import derived_job, is_there
+from tidewheel.local.standing.derivation import derived_job, is_there, kept_trees
 from tidewheel.local.standing.folding import way_of
+from tidewheel.local.standing.known import known_of
 from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.local.standing.technique_folds import named_technique
 from tidewheel.queries.operation import Error
+from tidewheel.queries.planning.standing_trees import Why, why
 from tidewheel.queries.shared_plan import SharedPlan, build_shared_plan
 from tidewheel.queries.standing.bounds import guard_reports
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, slot_of_report
-from tidewheel.queries.standing.tree import Tree, assigned, window_of
+from tidewheel.queries.standing.tree import Tree, window_of
 from tidewheel.queries.technique_costs import Offer, offers
 from tidewheel.storage.ledger_store import ledger_of
 
@@ -55,6 +57,7 @@ class Explained:
     tree: Tree
     way: str
     served: tuple[str, ...]
+    tree_why: Why
     partial_rows: int
     covered: dict[str, int]
     reasons: dict[str, int]  # why slots are not covered, and how many for each reason
@@ -75,6 +78,7 @@ class Explained:
             "tree": {"name": self.tree.name, **self.tree.to_json()},
             "folded_by": self.way,
             "serves": list(self.served),
+            "tree_why": asdict(self.tree_why),
             "accumulators": [str(given.operation.name) for given in inputs_of(self.tree)],
             "errors": {text: one.to_json() for text, one in self.errors.items()},
             "fragments_per_period": len(self.tree.slices.edges),
@@ -122,7 +126,7 @@ def _lag_us(query: Query, axis: TimeAxis, slot_last: int | None, through: int | 
 
 
 def explained(
-    job: ArchiveJob, queries: list[Query], name: str, technique: str = "", *, shared: bool = False
+    job: ArchiveJob, queries: list[Query], name: str, technique: str = "", *, shared: bool = False, planner: str = ""
 ) -> Explained:
     """One query explained, among the others it shares with; of one technique, if it is right for it, or of all.
 
@@ -132,12 +136,13 @@ def explained(
     if query is None:
         known = ", ".join(query.name for query in queries) or "none"
         raise InvalidInput(f"there is no standing query {name}", f"known are {known}")
-    refresh = Refresh(job, queries)
-    told = refresh.compare()
-    assignment = assigned(queries, job.snapshot().definition.max_lifetime_us, refresh.kept_trees())
+    refresh = Refresh(job, queries, planner=planner)
+    told, assignment = refresh.compare(), refresh.assignment()
     tree = assignment.tree(name)
     plan = tree.slices if shared else build_shared_plan([window_of(query)])
     partials = derived_job(job, "partials")
+    sharing = [one for one in queries if assignment.tree_of[one.name] == tree.name]
+    is_kept = tree in kept_trees(partials).trees
     batches = ledger_of(partials.snapshot()).batches if is_there(partials) else {}
     mine = [batch for (_, part), batch in batches.items() if part == tree.name]
     coverages = [PartialLineage.from_texts(batch.lineage[:2]).coverage for batch in mine]
@@ -145,7 +150,8 @@ def explained(
         query=query,
         tree=tree,
         way=way_of(query),
-        served=tuple(one for one, kept in assignment.tree_of.items() if kept == tree.name),
+        served=tuple(one.name for one in sharing),
+        tree_why=why(query, sharing, known_of(job, sharing), planner, is_kept=is_kept),
         partial_rows=sum(batch.rows_in for batch in mine),
         covered={cover.value: sum(one.cover is cover for one in coverages) for cover in Cover},
         reasons=dict(sorted(Counter(one.why for one in coverages if one.why).items())),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from random import Random
 
 import duckdb
 import pyarrow as pa
@@ -20,16 +21,18 @@ from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.budget import Budget, Left
-from tidewheel.local.standing.derivation import derive, derived_job, is_there, stored_trees
+from tidewheel.local.standing.derivation import derive, derived_job, is_there, kept_trees
 from tidewheel.local.standing.derived import Batches, put
 from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folding import fold
+from tidewheel.local.standing.known import known_of
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partial_rows import PartialRows
 from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, reader_of
 from tidewheel.local.standing.stored_rows import stored_answers
 from tidewheel.local.standing.technique_states import KeptStates
+from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import (
@@ -45,6 +48,9 @@ from tidewheel.queries.standing.tree import Assignment, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of, receipts_since
 from tidewheel.storage.newest import Newest
 from tidewheel.storage.snapshot import Snapshot
+
+# Planners that toss coins toss the same ones again.
+SEED = 1
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ class Refresh:
     job: ArchiveJob
     queries: Sequence[Query]
     connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(":memory:"))
+    planner: str = ""  # who decides which queries share a tree
     budget_s: float | None = None  # nothing is begun after so many seconds; each refresh does something
 
     def __post_init__(self) -> None:
@@ -95,7 +102,7 @@ class Refresh:
         if not self.queries and not is_there(self.partials):
             return Refreshed((), ())
         self.watch, self.budget = Stopwatch(), Budget(self.budget_s)
-        assignment = derive(self.job, self.queries)
+        assignment = derive(self.job, self.queries, self.plan)
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
         remove_parts(self.answers, frozenset(query.part for query in self.queries))
         reader = reader_of(self.job)
@@ -108,15 +115,20 @@ class Refresh:
         reach("answers_committed")
         return Refreshed(tuple(stale), tuple(due), made, given, erased, self.watch.spent_ms, self.left)
 
-    def kept_trees(self) -> tuple[Tree, ...]:
-        """The trees whose partials are stored."""
-        return stored_trees(self.partials)
+    def plan(self, queries: Sequence[Query]) -> list[list[Query]]:
+        """Who shares, of queries that no tree serves yet."""
+        return planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)(queries)
+
+    def assignment(self) -> Assignment:
+        """Which tree serves whom, or will after a refresh."""
+        life_us = self.job.snapshot().definition.max_lifetime_us
+        return assigned(self.queries, life_us, kept_trees(self.partials), self.plan)
 
     def compare(self) -> Refreshed:
         """What a refresh would do; answers are told as far as the partials that are there tell it."""
         reader = reader_of(self.job)
         source = reader.snapshot.definition
-        assignment = assigned(self.queries, source.max_lifetime_us, stored_trees(self.partials))
+        assignment = self.assignment()
         partials, answers = (ledger_of(job.snapshot()) if is_there(job) else Ledger()
                              for job in (self.partials, self.answers))  # fmt: skip
         stale = stale_partials(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.planning.plan import Planner
+from tidewheel.queries.planning.planners.by_group import BY_GROUP
 from tidewheel.queries.planning.planners.contiguous import CONTIGUOUS
 from tidewheel.queries.planning.planners.insert_then_weave import INSERT_THEN_WEAVE
 from tidewheel.queries.planning.planners.local_search import LOCAL_SEARCHES
@@ -19,6 +20,7 @@ from tidewheel.queries.planning.planners.weave_share import WEAVE_SHARE
 PLANNERS: tuple[Planner, ...] = (
     NO_SHARE,
     SHARED,
+    BY_GROUP,
     WEAVE_SHARE,
     TRI_WEAVE,
     INSERT_THEN_WEAVE,

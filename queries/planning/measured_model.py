@@ -7,9 +7,10 @@ splits trees is what makes rows many: group-bys and predicates that have little 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 
+from tidewheel.queries.planning import measured_constants
 from tidewheel.queries.planning.cost_model import FLOAT_GAIN_MIN, Cost, ModelMaker
 from tidewheel.queries.planning.phases import Phases
 from tidewheel.queries.planning.population import Estimate, Fragments, Kept
@@ -18,23 +19,53 @@ from tidewheel.queries.signatures import EVERY_ROW, PREDICATES_MAX
 
 
 @dataclass(frozen=True)
+class Amounts:
+    """What is done per unit of the windows' time; beside it the constant that says what it costs."""
+
+    trees: float  # refreshed: reading files' names, statements, committing
+    records: float  # folded into partial rows
+    predicates: float  # tried on records
+    written: float  # partial rows
+    read: float  # partial rows read by refreshes, sorted and searched
+    reports: float
+    answers: float  # rows of reports
+
+    def priced(self, constants: Constants) -> float:
+        return (
+            self.trees * constants.tree_ns
+            + self.records * constants.record_ns
+            + self.predicates * constants.predicate_ns
+            + self.written * constants.written_ns
+            + self.read * constants.read_ns
+            + self.reports * constants.report_ns
+            + self.answers * constants.answer_ns
+        )
+
+    def __add__(self, other: Amounts) -> Amounts:
+        return Amounts(*(one + two for one, two in zip(astuple(self), astuple(other), strict=True)))
+
+
+@dataclass(frozen=True)
 class Constants:
     """Nanoseconds of one core; `refresh` is how often a refresh is, in units of the windows' time."""
 
     refresh: int
-    tree_ns: float = 4e6  # of each tree in each refresh: reading its files' names, committing
-    record_ns: float = 40.0  # folding a record into a partial row
-    predicate_ns: float = 6.0  # trying a predicate on it
-    write_ns: float = 300.0  # a partial row written
-    read_ns: float = 45.0  # a partial row read by a refresh, sorted and searched
-    answer_ns: float = 120.0  # a row of an answer
+    refresh_ns: float = measured_constants.REFRESH_NS  # of each refresh, whatever it does
+    tree_ns: float = measured_constants.TREE_NS
+    record_ns: float = measured_constants.RECORD_NS
+    predicate_ns: float = measured_constants.PREDICATE_NS
+    written_ns: float = measured_constants.WRITTEN_NS
+    read_ns: float = measured_constants.READ_NS
+    report_ns: float = measured_constants.REPORT_NS
+    answer_ns: float = measured_constants.ANSWER_NS
 
 
 @dataclass(frozen=True)
 class MeasuredState:
     kept: Kept
     longest: int  # range: what a refresh reads
-    answers: int  # rows of answers per common period
+    reports: int  # per common period
+    answers: int  # rows of reports per common period
 
 
 _NO_PHASES: Phases = frozenset()
@@ -44,47 +75,68 @@ class MeasuredModel:
     name = "measured"
     alike_always_share = False
     least_gain: Cost = FLOAT_GAIN_MIN
-    once: Cost = 0.0
 
     def __init__(self, workload: Workload, estimate: Estimate, constants: Constants) -> None:
         self._workload, self._estimate, self._constants = workload, estimate, constants
         self._length, self._rate = workload.space.length, float(workload.rate)
         self._known: dict[tuple[int, Kept], tuple[float, float]] = {}
+        self.once: Cost = constants.refresh_ns / constants.refresh
 
     def start(self, position: int) -> MeasuredState:
         request = self._workload.requests[position]
         kept = Kept(frozenset({request.predicate}), request.groups)
         records = self._workload.rate * request.window.length
         rows = self._estimate.entries(kept, request.predicate, Fragments(_NO_PHASES, records))
-        return MeasuredState(kept, request.window.length, round(rows) * (self._length // request.window.slide))
+        reports = self._length // request.window.slide
+        return MeasuredState(kept, request.window.length, reports, round(rows) * reports)
 
     def join(self, one: MeasuredState, other: MeasuredState) -> MeasuredState:
-        return MeasuredState(one.kept.joined(other.kept), max(one.longest, other.longest), one.answers + other.answers)
+        return MeasuredState(
+            one.kept.joined(other.kept),
+            max(one.longest, other.longest),
+            one.reports + other.reports,
+            one.answers + other.answers,
+        )
 
     def cost(self, count: int, state: MeasuredState) -> float:
-        fixed, rows = self._rows(count, state.kept)
-        constants = self._constants
-        read = rows * state.longest / constants.refresh * constants.read_ns
-        return fixed + read + state.answers / self._length * constants.answer_ns
-
-    def _rows(self, count: int, kept: Kept) -> tuple[float, float]:
-        """What does not depend on ranges, and partial rows per unit."""
-        known = self._known.get((count, kept))
+        known = self._known.get((count, state.kept))
         if known is None:
-            self._known[count, kept] = known = self._rows_anew(count, kept)
-        return known
-
-    def _rows_anew(self, count: int, kept: Kept) -> tuple[float, float]:
+            self._known[count, state.kept] = known = self._without_reports(count, state.kept)
+        fixed, rows = known
         constants = self._constants
-        predicates = len(kept.predicates - {EVERY_ROW})
+        given = state.reports * constants.report_ns + state.answers * constants.answer_ns
+        return fixed + rows * state.longest / constants.refresh * constants.read_ns + given / self._length
+
+    def amounts(self, count: int, state: MeasuredState) -> Amounts:
+        """What makes up the cost of a tree."""
+        predicates, rows = self._predicates_and_rows(count, state.kept)
+        return Amounts(
+            trees=1 / self._constants.refresh,
+            records=self._rate,
+            predicates=self._rate * predicates,
+            written=rows,
+            read=rows * state.longest / self._constants.refresh,
+            reports=state.reports / self._length,
+            answers=state.answers / self._length,
+        )
+
+    def _without_reports(self, count: int, kept: Kept) -> tuple[float, float]:
+        """What depends on edges and on what is kept alone, and partial rows per unit."""
+        constants = self._constants
+        predicates, rows = self._predicates_and_rows(count, kept)
         if predicates > PREDICATES_MAX:
             return float("inf"), 0.0
+        amounts = Amounts(1 / constants.refresh, self._rate, self._rate * predicates, rows, 0.0, 0.0, 0.0)
+        return amounts.priced(constants), rows
+
+    def _predicates_and_rows(self, count: int, kept: Kept) -> tuple[int, float]:
+        predicates = len(kept.predicates - {EVERY_ROW})
+        if predicates > PREDICATES_MAX:
+            return predicates, 0.0
         # Batches cut fragments too: a fragment longer than a refresh is stored once for each.
-        cuts = max(Fraction(count, self._length), Fraction(1, constants.refresh))
+        cuts = max(Fraction(count, self._length), Fraction(1, self._constants.refresh))
         fragments = Fragments(_NO_PHASES, self._workload.rate / cuts)
-        rows = float(cuts) * self._estimate.entries(kept, None, fragments)
-        records = self._rate * (constants.record_ns + predicates * constants.predicate_ns)
-        return constants.tree_ns / constants.refresh + records + rows * constants.write_ns, rows
+        return predicates, float(cuts) * self._estimate.entries(kept, None, fragments)
 
     def shown(self, cost: Cost) -> float:
         return float(cost)

@@ -1,7 +1,7 @@
 """Standing queries as requests, in pools: those that may share partials at all.
 
 What splits pools is what one partial row cannot serve: another time column, another way of counting, another tolerance
-for records from ahead, windows with and without a beginning.
+for records from ahead, another rule for what is forgotten, windows with and without a beginning.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tidewheel.indexing.durations import duration_text
 from tidewheel.queries.planning.workload import Request
-from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.tree import window_of
+from tidewheel.queries.standing.query import Erasure, Query
+from tidewheel.queries.standing.tree import kind_of, window_of
 
 PoolKey = tuple[Any, ...]
 
@@ -28,10 +29,8 @@ class Pool:
 def pools(queries: Iterable[Query]) -> list[Pool]:
     found: dict[PoolKey, list[Query]] = {}
     for query in queries:
-        terms = query.terms
-        kind = (terms.counts.value, terms.time, terms.ahead_us, terms.window_us is None)
-        found.setdefault(kind, []).append(query)
-    return [Pool(_about(kind), tuple(map(request_of, alike))) for kind, alike in found.items()]
+        found.setdefault(kind_of(query), []).append(query)
+    return [Pool(_about(alike[0]), tuple(map(request_of, alike))) for alike in found.values()]
 
 
 def request_of(query: Query) -> Request:
@@ -39,9 +38,11 @@ def request_of(query: Query) -> Request:
     return Request(query.name, window_of(query), query.where, groups)
 
 
-def _about(kind: PoolKey) -> str:
-    counts, time, ahead_us, endless = kind
-    words = [f"counts {counts}", f"by {time}" if time else "by insertion"]
-    if ahead_us:
-        words.append(f"{ahead_us // 1_000_000} s ahead")
-    return ", ".join([*words, *(["of everything alive"] if endless else [])])
+def _about(query: Query) -> str:
+    terms, (*_, ordered) = query.terms, kind_of(query)
+    words = [f"counts {terms.counts.value}", f"by {terms.time}" if terms.time else "by insertion"]
+    words += [f"{duration_text(terms.ahead_us)} ahead"] * bool(terms.ahead_us)
+    words += ["kept when its records are forgotten"] * (terms.erasure is Erasure.KEEP)
+    words += ["of everything alive"] * (terms.window_us is None)
+    words += ["in the order of records"] * (ordered is not None)
+    return ", ".join(words)

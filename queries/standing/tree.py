@@ -9,8 +9,8 @@ same, and a query that needs more gets another tree.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -23,6 +23,8 @@ from tidewheel.queries.windows import Window
 NAME_BYTES = 6
 # Every tree counts its records: each answer says how many it is made of.
 RECORDS = Call("count_rows")
+# Aggregates of which the order of records is a part.
+ORDERED = frozenset({"concatenate"})
 
 
 @dataclass(frozen=True)
@@ -127,43 +129,79 @@ class Assignment:
         return next(tree for tree in self.trees if tree.name == name)
 
 
-def assigned(queries: Iterable[Query], life_us: int, kept: Iterable[Tree] = ()) -> Assignment:
-    """Trees for queries: one that is kept where it serves, else one per group-by, time and kind of counting.
+@dataclass(frozen=True)
+class Kept:
+    """Trees whose partials are stored, and which of them each part was answered from."""
 
-    `life_us` is the longest life of a record. Queries of one group-by share fragments and accumulators; other group-bys
-    are kept apart, as partials by the union of two group-bys can be as many as the records. Trees that serve nobody
-    are left out.
+    trees: tuple[Tree, ...] = ()
+    tree_of: Mapping[str, str] = field(default_factory=dict)  # query's part -> tree's name
+
+    def serving(self, query: Query, life_us: int) -> Tree | None:
+        """The tree that the query had, if it still serves; else any other that does."""
+        able = [tree for tree in self.trees if tree.serves(query, life_us)]
+        own = self.tree_of.get(query.part)
+        return next((tree for tree in able if tree.name == own), able[0] if able else None)
+
+
+NOTHING_KEPT = Kept()
+Plan = Callable[[Sequence[Query]], list[list[Query]]]
+"""Queries, in groups that are to share a tree: those of a group must be of one kind (`kind_of`)."""
+
+
+def by_group_by(queries: Sequence[Query]) -> list[list[Query]]:
+    """The rule that needs no figures: queries of one group-by share, others do not.
+
+    Partials by the union of two group-bys can be as many as the records.
     """
-    old = tuple(kept)
-    tree_of: dict[str, Tree] = {}
-    fresh: dict[tuple[Any, ...], list[Query]] = {}
+    found: dict[tuple[Any, ...], list[Query]] = {}
     for query in queries:
-        serving = next((tree for tree in old if tree.serves(query, life_us)), None)
+        found.setdefault((kind_of(query), _columns(query)), []).append(query)
+    return list(found.values())
+
+
+def kind_of(query: Query) -> tuple[Any, ...]:
+    """What queries must have in common to share partials at all.
+
+    Of windows without beginning, all that is older than anybody asks for can be one fragment, so they are a kind. What
+    depends on the order of records would lose it where groups are rolled up, so it shares with its own group-by alone.
+    """
+    terms = query.terms
+    ordered = _columns(query) if any(call.aggregate in ORDERED for call in query.calls) else None
+    return (terms.counts, terms.time, terms.ahead_us, terms.erasure, terms.window_us is None, ordered)
+
+
+def _columns(query: Query) -> frozenset[str]:
+    return frozenset(one.sql for one in query.groups)
+
+
+def assigned(queries: Iterable[Query], life_us: int, kept: Kept = NOTHING_KEPT, plan: Plan = by_group_by) -> Assignment:
+    """Trees for queries: one that is kept where it serves, so that nothing is folded twice; for all others, as planned.
+
+    `life_us` is the longest life of a record. Trees that serve nobody are left out.
+    """
+    tree_of: dict[str, Tree] = {}
+    fresh: list[Query] = []
+    for query in queries:
+        serving = kept.serving(query, life_us)
         if serving is not None:
             tree_of[query.name] = serving
         else:
-            fresh.setdefault(_kind(query), []).append(query)
-    for alike in fresh.values():
-        for tree in _trees(alike, life_us):
-            tree_of.update({query.name: tree for query in alike if query.where in tree.predicates})
+            fresh.append(query)
+    for sharing in plan(fresh) if fresh else ():
+        for tree in _trees(sharing, life_us):
+            tree_of.update({query.name: tree for query in sharing if query.where in tree.predicates})
     trees = tuple(dict.fromkeys(tree_of.values()))
     return Assignment(trees, {name: tree.name for name, tree in tree_of.items()})
 
 
-def _kind(query: Query) -> tuple[Any, ...]:
-    terms = query.terms
-    groups = frozenset(one.sql for one in query.groups)
-    # Of windows without beginning, all that is older than anybody asks for can be one fragment.
-    return (groups, terms.time, terms.counts, terms.ahead_us, terms.erasure, terms.window_us is None)
-
-
-def _trees(queries: list[Query], life_us: int) -> Iterable[Tree]:
-    """Trees of queries with the same group-by; several if their predicates are many."""
+def _trees(queries: Sequence[Query], life_us: int) -> Iterable[Tree]:
+    """One tree for these, or several if their predicates are many."""
     for signatures in split_predicates(query.where or EVERY_ROW for query in queries):
         mine = [query for query in queries if query.where in signatures.predicates]
         first = mine[0]
+        groups = {one.sql: one for query in mine for one in query.groups}
         yield Tree(
-            groups=tuple(sorted(first.groups, key=lambda one: one.sql)),
+            groups=tuple(sorted(groups.values(), key=lambda one: one.sql)),
             time=first.terms.time,
             counts=first.terms.counts,
             windows=tuple(sorted({window_of(query) for query in mine})),

@@ -60,7 +60,7 @@ path, key, expires_at, inserted_at, clock
   netflow.toml:12 [policy] null_key = "cap": cap shortens a life that is too long, there is nothing else to \
 cap; choose "quarantine" or "reject"
   netflow.toml:14 [retentoin]: unknown section retentoin; did you mean retention? known are archive, time, \
-layout, source, policy, retention, schedule
+layout, source, policy, retention, schedule, queries
   netflow.toml:18 [source] path = "in/today": the path is the same for every slot; name the slot with \
 {start:%Y-%m-%dT%H%M} or {slot}
   netflow.toml:21 [source] options: option fs.s3a.secret.key holds a secret; keep secrets out of the file: \

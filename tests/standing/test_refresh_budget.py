@@ -59,7 +59,7 @@ def test_small_budgets_catch_up(
         behind.append((told["left"]["partials"], told["left"]["slots_late"]))
     assert all(made), "every refresh does something"
     assert len(made) > 3
-    assert behind[0] == (15, 5), "of six slots and three trees, one slot was folded and one tree answered of it"
+    assert behind[0] == (10, 5), "of six slots and two trees, one slot was folded and one tree answered of it"
     assert behind[-1] == (0, 0)
     assert answers() == all_at_once
     assert "nothing is stale" in run(other, monkeypatch, capsys, "--budget", "0")

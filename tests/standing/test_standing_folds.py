@@ -111,28 +111,41 @@ def same(found: Any, true: Any) -> bool:
     return bool(found == true)
 
 
+def random_batches(chance: random.Random) -> dict[int, list[dict[str, Any]]]:
+    """Rows of three slots whose floats the oracle can add up."""
+    batches = {slot: some_rows(chance, slot, chance.choice([0, 3, 25])) for slot in (7, 8, 9)}
+    for slot, rows in batches.items():
+        batches[slot] = [row | {"x": None if row["x"] in (float("inf"), float("-inf")) else row["x"]} for row in rows]
+    return batches
+
+
+def reports_of(query: Query) -> list[int]:
+    return list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
+
+
+def check_with_oracle(query: Query, table: pa.Table, batches: dict[int, list[dict[str, Any]]], note: str) -> None:
+    records = [StreamRecord(slot, row["t"], row["exp_slot"], row) for slot, rows in batches.items() for row in rows]
+    for at_us in reports_of(query):
+        truth = answer(asked(query), records, AXIS, at_us)
+        rows = [row for row in table.to_pylist() if row["window_end"] == at_us]
+        found = {tuple(row[one.name] for one in query.groups): row for row in rows}
+        assert found.keys() == truth.keys(), f"{note}, {query}, {at_us}"
+        for key, values in truth.items():
+            outputs = {one.sql.strip('"'): found[key][one.name] for one in query.outputs}
+            for number, true in enumerate(values):
+                if f"call {number}" in outputs:
+                    assert same(outputs[f"call {number}"], true), f"{note}, {query.calls[number]}, {key}"
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_answers_equal_the_oracle(seed: int) -> None:
     chance = random.Random(seed)
     queries = [random_query(chance, number) for number in range(4)]
-    batches = {slot: some_rows(chance, slot, chance.choice([0, 3, 25])) for slot in (7, 8, 9)}
-    for slot, rows in batches.items():
-        batches[slot] = [row | {"x": None if row["x"] in (float("inf"), float("-inf")) else row["x"]} for row in rows]
-    records = [StreamRecord(slot, row["t"], row["exp_slot"], row) for slot, rows in batches.items() for row in rows]
+    batches = random_batches(chance)
     assignment = assigned(queries, 3 * MINUTE_US)
     for query in queries:
-        reports = list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
-        table = folded(query, assignment.tree(query.name), batches, reports)
-        for at_us in reports:
-            truth = answer(asked(query), records, AXIS, at_us)
-            rows = [row for row in table.to_pylist() if row["window_end"] == at_us]
-            found = {tuple(row[one.name] for one in query.groups): row for row in rows}
-            assert found.keys() == truth.keys(), f"seed {seed}, {query}, {at_us}"
-            for key, values in truth.items():
-                outputs = {one.sql.strip('"'): found[key][one.name] for one in query.outputs}
-                for number, true in enumerate(values):
-                    if f"call {number}" in outputs:
-                        assert same(outputs[f"call {number}"], true), f"seed {seed}, {query.calls[number]}, {key}"
+        table = folded(query, assignment.tree(query.name), batches, reports_of(query))
+        check_with_oracle(query, table, batches, f"seed {seed}")
 
 
 @pytest.mark.parametrize("seed", range(8, 20))

@@ -18,7 +18,7 @@ from tidewheel.commits.forget import forget
 from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.derivation import derived_job, stored_trees
+from tidewheel.local.standing.derivation import derived_job, kept_trees
 from tidewheel.local.standing.partials import AT, aggregate_of, call_inputs
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.lineage import PartialLineage
@@ -175,7 +175,7 @@ class Played:
         axis, partials = self.archive.axis, derived_job(self.archive.job, "partials")
         ledger = ledger_of(partials.snapshot())
         life_us = self.archive.span * axis.interval_us
-        assignment = assigned(self.queries, life_us, stored_trees(partials))
+        assignment = assigned(self.queries, life_us, kept_trees(partials))
         now_us = axis.end_us(self.head)
         for query in self.queries:
             tree = assignment.tree_of[query.name]

@@ -113,6 +113,7 @@ def explained_view(told: Explained) -> RenderableType:
     lines = [
         f"query {told.query.name}: window {_window(told.query)}, slide {duration_text(told.query.terms.slide_us)}",
         f"tree {tree.name} serves {', '.join(told.served)}",
+        f"  {told.tree_why}",
         f"  by {', '.join(one.name for one in tree.groups) or 'nothing'}; "
         f"{counted(len(tree.slices.edges), 'fragment')} in {duration_text(tree.slices.period)}; "
         f"accumulators of {', '.join(call_text(call) for call in tree.calls)}",
