@@ -1,9 +1,10 @@
-"""How many rows a data file and a row group hold, whoever writes them."""
+"""How many rows a data file and a row group hold, and what a sub-index will get, whoever writes them."""
 
 from __future__ import annotations
 
 from tidewheel.indexing.core.layouts import GROUP_BYTES, GROUP_ROWS, Generation
-from tidewheel.indexing.core.state import TableState
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.state import SubIndex, TableState
 
 ROW_BYTES_ASSUMED = 200
 
@@ -22,3 +23,17 @@ def rows_per_group(rows_per_file: int, target_bytes: int) -> int:
     (7813, 8)
     """
     return min(GROUP_ROWS, GROUP_BYTES * rows_per_file // target_bytes + 1)
+
+
+def expected_sizes(state: TableState, plan: Plan) -> dict[SubIndex, int]:
+    """Bytes each sub-index will get, as far as the state tells: to share the work out evenly."""
+    sizes: dict[SubIndex, int] = {}
+    for change in plan.rewritten:
+        sizes[change.file.subindex] = sizes.get(change.file.subindex, 0) + change.file.bytes
+    layout = plan.generation.layout
+    share = sum(file.bytes for file in state.files) // max(1, layout.span * layout.expiration_classes)
+    for g in {layout.row_of(slot) for slot in plan.slots}:
+        for e in range(layout.expiration_classes):
+            at = (plan.generation.number, g, e)
+            sizes[at] = sizes.get(at, 0) + share
+    return sizes

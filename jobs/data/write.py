@@ -7,20 +7,30 @@ behind is not picked up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import reduce
+from time import monotonic, sleep
 
-from pyspark.sql import DataFrame
-from pyspark.sql.types import BinaryType, DataType, DoubleType, FloatType
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType, DataType, DoubleType, FloatType, IntegralType, StringType
 
+from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.written import Written, read_back
-from tidewheel.indexing.core.definition import Definition
-from tidewheel.indexing.core.file_sizes import rows_per_group
+from tidewheel.indexing.core.file_sizes import expected_sizes, rows_per_file, rows_per_group
 from tidewheel.indexing.core.layouts import GROUP_BYTES, GROUP_ROWS, MEBIBYTE
-from tidewheel.indexing.core.state import SubIndex
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.state import FileFact, TableState
+from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.jobs.data.expressions import quoted
+from tidewheel.jobs.data.schema import columns_of
 from tidewheel.jobs.data.spread import SourceKeys, spread_out
 from tidewheel.jobs.process.jars import require
+from tidewheel.jobs.process.java import first_line
 from tidewheel.storage.location import Location
+from tidewheel.storage.machine import machine_fault
+from tidewheel.storage.snapshot import Snapshot
 
 # A dictionary that does not fit in this is given up early. With Parquet's own bound, 1 MiB, it was tried on the first
 # half of every row group of wide records, in vain: a quarter of the tasks' time.
@@ -32,41 +42,65 @@ LOCAL_FILES = {
     "fs.file.impl.disable.cache": "true",
 }
 LOCAL_FILES_JAR = "hadoop-bare-naked-local-fs"
+TASKS_END_S = 30
 
 
-def write_frame(
-    frame: DataFrame,
-    location: Location,
-    attempt: str,
-    definition: Definition,
-    sizes: Mapping[SubIndex, int],
-    keys: SourceKeys,
-    rows_per_file: int,
-    target_bytes: int,
+def write_work(
+    job: ArchiveJob,
+    snapshot: Snapshot,
+    state: TableState,
+    plan: Plan,
+    folder: str,
+    frames: Sequence[DataFrame],
+    sources: Sequence[FileFact],
 ) -> Written:
-    """Write a placed frame into the attempt's folder and read back what the files hold.
+    """Write placed frames into a folder and read back what the files hold; Spark's failures come with a remedy.
 
-    `sizes` are the bytes that each sub-index is expected to get, as far as known, and `keys` tell where those may be
-    cut that are rewritten: they balance the tasks.
+    `sources` are the files among those read whose rows stay in their sub-index: their keys tell where to cut.
     """
-    order = ["layout", "g", "e", *map(quoted, definition.key), "valid_until"]
-    group_rows = rows_per_group(rows_per_file, target_bytes)
+    frame = reduce(lambda left, right: left.unionByName(right), frames)
+    key, target = snapshot.definition.key, plan.generation.target_file_bytes
+    comparable = isinstance(columns_of(snapshot)[key[0]].dataType, IntegralType | StringType)
+    keys = SourceKeys(job.location, key[0], sources if comparable else ())
+    order = ["layout", "g", "e", *map(quoted, key), "valid_until"]
+    try:
+        spread = spread_out(frame, order[:-1], expected_sizes(state, plan), keys, target).sortWithinPartitions(*order)
+        options = _options(job.location, frame, key[0], rows_per_file(state, plan.generation), target)
+        spread.write.options(**options).partitionBy("layout", "g", "e").parquet(f"{job.location.spark_uri}/{folder}")
+    except (PySparkException, Py4JJavaError) as error:
+        _end_writers(frame.sparkSession)
+        raise _failed(job, error) from error
+    return read_back(job.location, folder, snapshot.definition)
+
+
+def write_unparsed(job: ArchiveJob, frame: DataFrame, folder: str) -> tuple[str, ...]:
+    """What could not be parsed, with its text, beside the attempt's files."""
+    path = f"{folder}/unparsed"
+    try:
+        frame.coalesce(1).write.parquet(f"{job.location.spark_uri}/{path}")
+    except (PySparkException, Py4JJavaError) as error:
+        raise _failed(job, error) from error
+    below = job.location.files_below(path)
+    return tuple(job.location.relative(info.path) for info in below if info.base_name.endswith(".parquet"))
+
+
+def _options(location: Location, frame: DataFrame, key: str, file_rows: int, target_bytes: int) -> dict[str, str]:
+    """How Parquet is written there: small row groups, each with a Bloom filter of its keys."""
+    group_rows = rows_per_group(file_rows, target_bytes)
     options = {
         "compression": "zstd",
         "parquet.block.row.count.limit": str(GROUP_ROWS),
         "parquet.block.size": str(GROUP_BYTES),
         "parquet.dictionary.page.size": str(DICTIONARY_BYTES),
         "parquet.enable.dictionary#row_hash": "false",  # no two are equal
-        **key_options(definition.key[0], frame.schema[definition.key[0]].dataType, group_rows),
-        "maxRecordsPerFile": str(rows_per_file),
+        **key_options(key, frame.schema[key].dataType, group_rows),
+        "maxRecordsPerFile": str(file_rows),
     }
-    spread = spread_out(frame, order[:-1], sizes, keys, target_bytes).sortWithinPartitions(*order)
     if not location.is_local:
         require("s3")
     elif LOCAL_FILES_JAR in str(frame.sparkSession.conf.get("spark.jars", "")):  # a session of others may lack it
         options |= LOCAL_FILES
-    spread.write.options(**options).partitionBy("layout", "g", "e").parquet(f"{location.spark_uri}/{attempt}")
-    return read_back(location, attempt, definition)
+    return options
 
 
 def key_options(column: str, kind: DataType, group_rows: int) -> dict[str, str]:
@@ -81,3 +115,29 @@ def key_options(column: str, kind: DataType, group_rows: int) -> dict[str, str]:
         f"parquet.bloom.filter.enabled#{column}": "true",
         f"parquet.bloom.filter.expected.ndv#{column}": str(group_rows),
     }
+
+
+def _end_writers(spark: SparkSession) -> None:
+    """Let go of what is to be discarded: other tasks of the failed job still write, failed writers hold files open."""
+    tracker = spark.sparkContext._jsc.sc().statusTracker()
+    end = monotonic() + TASKS_END_S
+    while any(one.numRunningTasks() for one in tracker.getExecutorInfos()) and monotonic() < end:
+        sleep(0.05)
+    # On a full disk a writer fails to close, too; Java closes it when it collects it, and frees the space only then.
+    spark._jvm.java.lang.System.gc()  # type: ignore[union-attr]
+
+
+def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:
+    """A Spark failure by what the caller can do about it."""
+    text = str(error)
+    said = _deepest(text) or first_line(error)
+    return machine_fault(text, f"while writing to {job.location.uri}", said) or InvalidInput(
+        f"Spark could not carry out the update: {said}. Nothing was changed",
+        "if it names a source file, check that file; if a value cannot be cast, use try_cast in [archive] expires_at",
+    )
+
+
+def _deepest(text: str) -> str:
+    """The innermost cause that a Java stack trace names."""
+    causes = [line.removeprefix("Caused by: ").strip() for line in text.splitlines() if line.startswith("Caused by: ")]
+    return causes[-1][:500] if causes else ""

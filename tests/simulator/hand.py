@@ -50,7 +50,7 @@ class MemoryHand:
         return Work(plan, folder, self._written(plan, folder, self._kept(one, plan), {}))
 
     def bring(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        """What `jobs/data/carry_out.py` does: the batch judged and placed, with what stays of the files rewritten."""
+        """What `jobs/update.py` does: the batch judged and placed, with what stays of the files rewritten."""
         if plan.rewritten:
             one.job.table.check_files([change.file for change in plan.rewritten])
         read = {slot: self.world.batch(slot) for slot in plan.slots}
