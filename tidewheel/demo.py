@@ -18,13 +18,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tidewheel import demo_answers
-from tidewheel.archive import Archive, groups
+from tidewheel.archive import Archive
 from tidewheel.demo_places import Places
 from tidewheel.demo_stage import Stage
 from tidewheel.demo_stream import FORGOTTEN, PROBED, FlowStream, write_batch
 from tidewheel.output import Output
 from tidewheel.resolve import Target
 from tidewheel.views.figures import count, seconds, size, slot_name
+from tidewheel.writing import groups
 
 if TYPE_CHECKING:
     pass

@@ -15,6 +15,7 @@ from tidewheel.resolve import Target, resolve
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
+    from tidewheel.handle import Handle
     from tidewheel.jobs.audit.compare import RowCheck
     from tidewheel.sql.questions import Question
 
@@ -23,7 +24,7 @@ _ANSWERS = re.compile(r"""\banswers"?\s*\.""", re.IGNORECASE)
 _OF_ITSELF = ("init", "migrate", "refresh")
 
 
-def refuse_derived(archive: Archive, command: str) -> None:
+def refuse_derived(archive: Handle, command: str) -> None:
     """Refuse to change a derived archive by itself, with the command that does so through its source."""
     name = derived_name(archive)
     if not name:
@@ -37,7 +38,7 @@ def refuse_derived(archive: Archive, command: str) -> None:
     )
 
 
-def _source_called(archive: Archive, source: str) -> str:
+def _source_called(archive: Handle, source: str) -> str:
     """What to call the archive of that name, from which this one is derived."""
     if archive.source:
         return archive.source
@@ -48,7 +49,7 @@ def _source_called(archive: Archive, source: str) -> str:
     return source if known else f"{source}.toml"
 
 
-def derived_name(archive: Archive) -> str:
+def derived_name(archive: Handle) -> str:
     """The name of a derived archive; nothing for one that a source feeds."""
     if archive.file is not None:
         return ""
@@ -71,7 +72,7 @@ def derived_archives(archive: Archive) -> list[Archive]:
     return [one for one in opened if one.location.files_below("_delta_log")]
 
 
-def row_check(archive: Archive) -> RowCheck | None:
+def row_check(archive: Handle) -> RowCheck | None:
     """How a deep audit checks the rows of a derived archive: by deriving them again. Others are left to Spark."""
     if not derived_name(archive):
         return None

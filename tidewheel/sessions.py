@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidewheel.archive import Archive
+from tidewheel.handle import Handle
 from tidewheel.indexing.durations import parse_duration
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.moments import Moment, moment_us
@@ -42,13 +43,13 @@ def session(archives: Mapping[str, str | Path | Archive], *, as_of: Moment | Non
     return _opened(opened, None if as_of is None else moment_us(as_of), parse_duration(hold) if hold else 0)
 
 
-def session_with_answers(archive: Archive, as_of: Moment | None = None) -> Session:
+def session_with_answers(archive: Handle, as_of: Moment | None = None) -> Session:
     """An archive alone, with the answers of its standing queries."""
     as_of_us = None if as_of is None else moment_us(as_of)
     return _opened({archive.snapshot().definition.name: archive}, as_of_us, 0)
 
 
-def _opened(archives: Mapping[str, Archive], as_of_us: int | None, hold_us: int) -> Session:
+def _opened(archives: Mapping[str, Handle], as_of_us: int | None, hold_us: int) -> Session:
     from tidewheel.commits.clock import now_us
     from tidewheel.sql.opening import open_session
 

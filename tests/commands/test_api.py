@@ -10,11 +10,11 @@ import pytest
 import tidewheel
 from tests.support.built_table import HOUR_US, BuiltTable
 from tests.support.columns import column
-from tidewheel.archive import groups
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.moments import moment_us
 from tidewheel.resolve import known_archives, resolve
+from tidewheel.writing import groups
 
 FIELDS = [column("key", "string"), column("body", "long")]
 FILE = """

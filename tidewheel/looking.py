@@ -1,0 +1,103 @@
+"""An archive as it is looked at: its state, its past, what is wrong with it, what would suit it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tidewheel.derived import row_check
+from tidewheel.handle import Handle
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.moments import Moment
+
+if TYPE_CHECKING:
+    from tidewheel.commits.quarantine import Quarantined
+    from tidewheel.indexing.core.receipts import Receipt
+    from tidewheel.indexing.cost.advisor import Advice, Constraints
+    from tidewheel.indexing.cost.forecast import Forecast
+    from tidewheel.indexing.rules.changes import Change
+    from tidewheel.indexing.rules.status import Status
+    from tidewheel.jobs.audit.compare import AuditReport
+
+
+class Looking(Handle):
+    """Status, history, audit, advice."""
+
+    def status(self) -> Status:
+        """Watermark, lag, missing slots, the grid of sub-indices, and when bytes that expire now are gone."""
+        from tidewheel.commits.status import status
+
+        # Without the file: an archive can be looked at while its file still says something else than the table.
+        return status(replace(self.job, file=None))
+
+    def audit(self, *, deep: bool = True) -> AuditReport:
+        """Compare what the ledger says is alive with what is in the files, cell by cell; with `deep`, row by row."""
+        from tidewheel.jobs.audit.compare import audit
+
+        return audit(self.job, deep=deep, rows=row_check(self))
+
+    def quarantined(self, start: Moment | None = None, end: Moment | None = None) -> list[Quarantined]:
+        """The records that were set aside, with the rule they broke: of the slot that starts at a moment, of those of
+        [start, end), or all.
+
+        `[one.text or one.record for one in archive.quarantined() if one.rule == "malformed"]`. Only batches that count
+        are asked: a slot that was brought again has what its newest batch set aside.
+        """
+        from tidewheel.commits.quarantine import quarantined
+
+        return quarantined(self.job, None if start is None else self.slots(start, end))
+
+    def history(self, limit: int | None = None) -> list[tuple[int, Receipt]]:
+        """The versions with their receipts, the newest first."""
+        from tidewheel.storage.ledger_store import all_receipts
+
+        newest_first = reversed(list(all_receipts(self.snapshot())))
+        return list(islice(newest_first, limit))
+
+    def changes(self, since: int, through: int | None = None) -> list[Change]:
+        """What each version after `since` brought and took, and why, oldest first: batches, cells, the watermark.
+
+        `since=-1` tells everything from the beginning. Cost: receipts only.
+        """
+        from tidewheel.storage.ledger_store import changes_since
+
+        snapshot = self.snapshot()
+        if not -1 <= since <= snapshot.version:
+            raise InvalidInput(
+                f"there is no version {since}: the archive is at version {snapshot.version}",
+                "give a version that `tidewheel history` lists, or -1 for the beginning",
+            )
+        return [one for one in changes_since(snapshot, since) if through is None or one.version <= through]
+
+    def forecast(self, updates: int, *, assume_last: int = 0) -> Forecast:
+        """What the next updates will expire and rewrite; with `assume_last`, batches like the mean of so many slots."""
+        from tidewheel.indexing.cost.forecast import forecast
+        from tidewheel.measures import cells_with_bytes
+        from tidewheel.storage.ledger_store import state_of
+
+        state = state_of(self.snapshot())
+        if state.watermark is None:
+            raise InvalidInput("nothing was applied yet, so there is nothing to forecast", "update the archive first")
+        return forecast(cells_with_bytes(state), state.watermark, updates, assume_last)
+
+    def advise(
+        self,
+        *,
+        last: int = 36,
+        probes: float = 0,
+        scans: float = 0,
+        probe_rows: float = 1,
+        constraints: Constraints | None = None,
+    ) -> Advice:
+        """The layouts that suit what arrived in the last slots, for so many reads an update, cheapest first.
+
+        `probe_rows`: how many records a probe answers.
+        """
+        from tidewheel.indexing.cost.advisor import Constraints, advise
+        from tidewheel.measures import workload_of
+        from tidewheel.storage.ledger_store import state_of
+
+        received = workload_of(state_of(self.snapshot()), last)
+        workload = replace(received, probes=probes, scans=scans, probe_rows=probe_rows)
+        return advise(workload, constraints or Constraints())
