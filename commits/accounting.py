@@ -7,10 +7,11 @@ from importlib.metadata import version
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.work import Work
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import UndoPlan
-from tidewheel.indexing.core.receipts import Cell, Deed, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import Damaged
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tidewheel.commits.written import Written
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.plan import Plan
-from tidewheel.indexing.core.receipts import Cell
 from tidewheel.indexing.core.state import SubIndex, TableState
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import counted

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from tidewheel.commits.commit import commit
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import Selection
-from tidewheel.indexing.core.receipts import Cell, Receipt
+from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.state import FileFact, TableState
 from tidewheel.storage.snapshot import Snapshot
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from tidewheel.commits.statistics import file_statistics
+from tidewheel.indexing.core.cells import HASH_MODULUS, Cell
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.fates import COUNTED, FATES, QUARANTINED, UNSTORED, unstored_fate
-from tidewheel.indexing.core.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.errors import Damaged
 from tidewheel.storage.entry import NewFile

@@ -17,10 +17,10 @@ from tidewheel.commits.procedure import Hits, Lap, Try
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.commits.work import Work
+from tidewheel.indexing.core.cells import HASH_MODULUS, Cell
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selection
-from tidewheel.indexing.core.receipts import HASH_MODULUS, Cell
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.expressions import keyed_digest, long, quoted

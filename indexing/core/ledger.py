@@ -14,13 +14,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tidewheel.indexing.core.cells import Cell, Cells
 from tidewheel.indexing.core.receipts import (
     AppliedParts,
     Batch,
     Batches,
     BatchKey,
-    Cell,
-    Cells,
     Deed,
     Receipt,
     SlotReceipt,

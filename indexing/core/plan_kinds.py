@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidewheel.indexing.core.cells import Cell, Cells
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.plan import FileChange, Plan
-from tidewheel.indexing.core.receipts import Cell, Cells, Deed, Restoration, Tombstone
+from tidewheel.indexing.core.receipts import Deed, Restoration, Tombstone
 from tidewheel.indexing.core.state import FileFact, TableState
 from tidewheel.indexing.core.undo import restoration_between, tombstones_between
 from tidewheel.indexing.errors import InvalidInput

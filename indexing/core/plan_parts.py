@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.ledger import part_cells
 from tidewheel.indexing.core.plan import Draft, Plan, watermark_after
-from tidewheel.indexing.core.receipts import BatchKey, Cell, Deed
+from tidewheel.indexing.core.receipts import BatchKey, Deed
 from tidewheel.indexing.core.state import TableState
 
 

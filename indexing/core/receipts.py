@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-HASH_MODULUS = 1 << 64
+from tidewheel.indexing.core.cells import Cells, cells_from_json, cells_to_json
 
 
 class Deed(StrEnum):
@@ -23,33 +23,9 @@ class Deed(StrEnum):
     OBSERVE = "observe"
 
 
-@dataclass(frozen=True)
-class Cell:
-    """Rows of one (insertion slot, expiration slot), and the sum of their row hashes modulo 2**64."""
-
-    rows: int
-    hash: int
-
-    def plus(self, other: Cell) -> Cell:
-        return Cell(self.rows + other.rows, (self.hash + other.hash) % HASH_MODULUS)
-
-    def minus(self, other: Cell) -> Cell:
-        return Cell(self.rows - other.rows, (self.hash - other.hash) % HASH_MODULUS)
-
-
-Cells = Mapping[int, Cell]  # by expiration slot
 # A batch is that of a slot and a part. A user's archive has one part, without a name; a derived one has a part for each
 # of the things it is derived by, so that one of them can be replaced without the others.
 BatchKey = tuple[int, str]
-
-
-def cells_to_json(cells: Cells) -> dict[str, list[Any]]:
-    """Hashes as hex text: they do not fit the integers of every JSON reader."""
-    return {str(slot): [cell.rows, f"{cell.hash:016x}"] for slot, cell in sorted(cells.items())}
-
-
-def cells_from_json(values: Mapping[str, Any]) -> dict[int, Cell]:
-    return {int(slot): Cell(rows, int(digest, 16)) for slot, (rows, digest) in values.items()}
 
 
 def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:

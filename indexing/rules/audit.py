@@ -6,7 +6,8 @@ A cell is (insertion slot, expiration slot). The rules only compare; who reads t
 2. Every row lies where its file's generation places its slots, in the generation of its slot's batch: else misplaced.
 3. Rows that have expired may lie in a file only as far as the strategy allows: else overdue.
 4. The log's range of slots is the file's: else statistics (a narrower one hides records).
-5. Every version has a receipt, heads count up by one, every receipt balances, the watermark is the receipts'.
+
+What receipts and the ledger must be is in `audit_receipts.py`.
 """
 
 from __future__ import annotations
@@ -14,56 +15,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.layouts import Strategy
-from tidewheel.indexing.core.ledger import Ledger, fold_all
-from tidewheel.indexing.core.receipts import Cell, Deed, Receipt
-from tidewheel.indexing.core.slots import TimeAxis, ranges_of
+from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 from tidewheel.indexing.printable import counted
+from tidewheel.indexing.rules.findings import CellAt, Finding, Flaw, hit_range
 
-CellAt = tuple[int, int]
 PATHS_SHOWN = 3
-
-
-class Flaw(StrEnum):
-    LOST = "lost"
-    DOUBLED = "doubled"
-    CHANGED = "changed"
-    MISPLACED = "misplaced"
-    OVERDUE = "overdue"
-    MISSING_FILE = "missing_file"
-    WRONG_SIZE = "wrong_size"
-    UNREADABLE = "unreadable"
-    FOREIGN = "foreign"
-    STATISTICS = "statistics"
-    OTHER_READERS = "other_readers"
-    COUNT = "count"
-    DAMAGED_LEDGER = "damaged_ledger"
-    FORMAT = "format"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is not as it must be. `slots`, first to last, are those whose batches would mend it."""
-
-    kind: Flaw
-    message: str
-    cell: CellAt | None = None
-    path: str | None = None
-    expected: int | str | None = None
-    found: int | str | None = None
-    slots: tuple[int, int] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "kind": self.kind.value,
-            "cell": None if self.cell is None else list(self.cell),
-            "slots": None if self.slots is None else list(self.slots),
-        }
 
 
 @dataclass(frozen=True)
@@ -88,11 +48,6 @@ def content_findings(
         findings += _slot_statistics(content)
     findings += _overdue(state, contents, settled=settled)
     return findings
-
-
-def hit_range(fact: FileFact) -> tuple[int, int]:
-    """The insertion slots that must come again together if a file is beyond reading."""
-    return (fact.ins_min, fact.ins_max)
 
 
 def _cell_findings(state: TableState, contents: Sequence[FileContent], unread: Sequence[FileFact]) -> Iterator[Finding]:
@@ -239,82 +194,6 @@ def file_list_findings(files: Iterable[FileFact], attempts: Iterable[str]) -> li
             message = f"no commit of tidewheel wrote {file.path}, which is in the table"
             findings.append(Finding(Flaw.FOREIGN, message, None, file.path, slots=hit_range(file)))
     return findings
-
-
-def receipt_findings(
-    receipts: Sequence[tuple[int, Receipt]], *, version: int, head: int, watermark: int | None
-) -> list[Finding]:
-    """Rule 5: the chain of receipts, without a gap from the first version to this one."""
-    findings = []
-    there = {at for at, _ in receipts}
-    for first, last in ranges_of(at for at in range(version + 1) if at not in there):
-        named = f"version {first}" if first == last else f"versions {first} to {last}"
-        findings.append(
-            Finding(Flaw.FOREIGN, f"no receipt of {named}: something else committed it, or it was lost", found=named)
-        )
-    before: Receipt | None = None
-    for at, receipt in receipts:
-        findings += [Finding(Flaw.DAMAGED_LEDGER, f"version {at}: {fault}") for fault in _faults(before, receipt)]
-        before = receipt
-    if before is not None and before.head != head:
-        message = f"the table's head is {head}, that of its last receipt {before.head}"
-        findings.append(Finding(Flaw.DAMAGED_LEDGER, message, expected=before.head, found=head))
-    if before is not None and before.watermark != watermark:
-        message = f"the table's watermark is slot {watermark}, that of its last receipt {before.watermark}"
-        findings.append(Finding(Flaw.DAMAGED_LEDGER, message, expected=before.watermark, found=watermark))
-    return findings
-
-
-def ledger_findings(ledger: Ledger, receipts: Iterable[tuple[int, Receipt]], span: int) -> list[Finding]:
-    """The ledger is what its receipts add up to."""
-    again = fold_all(Ledger(), receipts, span)
-    pairs = {
-        "watermark": (again.watermark, ledger.watermark),
-        "applied slots": (again.applied, ledger.applied),
-        "records": (dict(again.records), dict(ledger.records)),
-        "tombstones": (set(again.tombstones), set(ledger.tombstones)),
-    }
-    return [
-        Finding(Flaw.DAMAGED_LEDGER, f"the ledger's {name} are not what its receipts add up to")
-        for name, (folded, stored) in pairs.items()
-        if folded != stored
-    ]
-
-
-def _faults(before: Receipt | None, receipt: Receipt) -> Iterator[str]:
-    for one in receipt.slots:
-        if not one.balanced:
-            yield f"the counts of slot {one.slot} do not add up"
-    if receipt.slots and receipt.watermark is not None and receipt.watermark < max(s.slot for s in receipt.slots):
-        yield f"the watermark {receipt.watermark} is behind the batch that was committed with it"
-    if before is None:
-        if receipt.operation is not Deed.INIT:
-            yield f"the first receipt is of {receipt.operation.value}, not of init"
-        return
-    if receipt.head != before.head + 1:
-        yield f"head {receipt.head} follows head {before.head}"
-    if before.watermark is None or receipt.operation is Deed.UNDO:
-        return
-    if receipt.watermark is None or receipt.watermark < before.watermark:
-        yield f"the watermark went back from {before.watermark} to {receipt.watermark}"
-
-
-def backfill_range(findings: Iterable[Finding]) -> tuple[int, int] | None:
-    """The slots, first to last, whose batches mend what can be mended from the source.
-
-    One range and one commit: a file beyond reading can only go when all slots it may hold come again together, and
-    any file that is rewritten on the way must be readable.
-    """
-    ranges = [finding.slots for finding in findings if finding.slots is not None]
-    if not ranges:
-        return None
-    return min(first for first, _ in ranges), max(last for _, last in ranges)
-
-
-def backfill_options(axis: TimeAxis, slots: tuple[int, int]) -> list[str]:
-    """What a backfill is told to bring them in one commit."""
-    first, last = slots
-    return ["--from", axis.name(first), "--to", axis.name(last + 1), "--each", str(last - first + 1)]
 
 
 def _listed(paths: Sequence[str]) -> str:

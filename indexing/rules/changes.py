@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from tidewheel.indexing.core.cells import Cell, Cells
 from tidewheel.indexing.core.ledger import Ledger, cells_with, cells_without, fold, part_cells
-from tidewheel.indexing.core.receipts import BatchKey, Cell, Cells, Deed, Receipt
+from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt
 
 
 class Why(StrEnum):

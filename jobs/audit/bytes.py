@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.rules.audit import Finding, Flaw, hit_range
+from tidewheel.indexing.rules.findings import Finding, Flaw, hit_range
 from tidewheel.storage.location import Location
 
 READERS = 2

@@ -23,16 +23,9 @@ from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.state import FileFact, TableState
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.printable import counted, one_line
-from tidewheel.indexing.rules.audit import (
-    Finding,
-    Flaw,
-    backfill_options,
-    backfill_range,
-    content_findings,
-    file_list_findings,
-    ledger_findings,
-    receipt_findings,
-)
+from tidewheel.indexing.rules.audit import content_findings, file_list_findings
+from tidewheel.indexing.rules.audit_receipts import ledger_findings, receipt_findings
+from tidewheel.indexing.rules.findings import Finding, Flaw, backfill_options, backfill_range
 from tidewheel.jobs.audit.bytes import byte_findings
 from tidewheel.jobs.audit.files import FileReading, read_contents
 from tidewheel.jobs.audit.others import statement_findings

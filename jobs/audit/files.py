@@ -19,7 +19,8 @@ from pyarrow import fs
 from tidewheel.commits.statistics import file_statistics, moment_text
 from tidewheel.commits.written import CELL_COLUMNS, counted
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.rules.audit import FileContent, Finding, Flaw, hit_range
+from tidewheel.indexing.rules.audit import FileContent
+from tidewheel.indexing.rules.findings import Finding, Flaw, hit_range
 from tidewheel.jobs.audit.others import filter_misleads, misleading_filter
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot

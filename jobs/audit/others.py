@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow.parquet as pq
 
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.rules.audit import Finding, Flaw
+from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.statistics_columns import PROPERTY, to_state
 

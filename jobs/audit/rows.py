@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted, one_line
-from tidewheel.indexing.rules.audit import Finding, Flaw
+from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.jobs.audit.files import unreadable
 from tidewheel.jobs.data.expressions import expiration_slot_of, quoted, row_hash
 from tidewheel.jobs.data.schema import full_schema_of

@@ -14,7 +14,7 @@ from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.side_tables import expected_rows
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.rules.audit import Finding, Flaw
+from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.storage.location import SIDE_FOLDER
 from tidewheel.storage.snapshot import Snapshot
 

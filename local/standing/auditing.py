@@ -23,7 +23,7 @@ from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.rules.audit import Finding, Flaw
+from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.derivation import derived_job, kept_trees, source_job
 from tidewheel.local.standing.derived import PART, completed, expiration_slots

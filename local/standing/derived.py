@@ -25,12 +25,13 @@ from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.put import Put, Slots
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, counted_by, read_back
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.plan_parts import PartsPlan
-from tidewheel.indexing.core.receipts import BatchKey, Cell, Deed, Observation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import BatchKey, Deed, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import SubIndex
 from tidewheel.indexing.durations import MICROS_PER_UNIT

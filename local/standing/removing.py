@@ -19,9 +19,10 @@ from tidewheel.commits.fail_points import reach
 from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes, counted, read_back
+from tidewheel.indexing.core.cells import Cell, Cells
 from tidewheel.indexing.core.plan import FileChange, Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
-from tidewheel.indexing.core.receipts import BatchKey, Cell, Cells, Deed, Receipt, Tombstone
+from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt, Tombstone
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.derived import PART

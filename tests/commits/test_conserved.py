@@ -11,10 +11,10 @@ from tests.indexing.test_plan_histories import random_batch
 from tests.support.model_table import ModelTable, cells_of, definition_of, random_generation
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.written import NOTHING_WRITTEN, Written
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan
-from tidewheel.indexing.core.receipts import Cell
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import Damaged
 

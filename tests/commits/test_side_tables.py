@@ -22,7 +22,7 @@ from tidewheel.indexing.core.batches import batches_at
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.side_tables import SideBatch, expected_rows, unneeded_batches
-from tidewheel.indexing.rules.audit import Flaw
+from tidewheel.indexing.rules.findings import Flaw
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns

@@ -10,21 +10,14 @@ import pytest
 
 from tests.support.archives import generation_of, random_batch
 from tests.support.model_table import ModelTable, cells_of, definition_of
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.core.receipts import Cell, Deed, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.indexing.rules.audit import (
-    FileContent,
-    Finding,
-    Flaw,
-    backfill_options,
-    backfill_range,
-    content_findings,
-    file_list_findings,
-    ledger_findings,
-    receipt_findings,
-)
+from tidewheel.indexing.rules.audit import FileContent, content_findings, file_list_findings
+from tidewheel.indexing.rules.audit_receipts import ledger_findings, receipt_findings
+from tidewheel.indexing.rules.findings import Finding, Flaw, backfill_options, backfill_range
 
 SPAN = 5
 

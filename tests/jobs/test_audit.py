@@ -28,7 +28,7 @@ from tidewheel.hands import archive_job
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.rules.audit import Finding, Flaw
+from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.jobs.audit.bytes import byte_findings
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.update import update

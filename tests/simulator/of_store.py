@@ -13,7 +13,8 @@ from tidewheel.commits.side_tables import SideTable
 from tidewheel.indexing.core.batches import batches_at
 from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.errors import Damaged
-from tidewheel.indexing.rules.audit import FileContent, content_findings, ledger_findings, receipt_findings
+from tidewheel.indexing.rules.audit import FileContent, content_findings
+from tidewheel.indexing.rules.audit_receipts import ledger_findings, receipt_findings
 from tidewheel.storage.floor import FLOORS
 from tidewheel.storage.ledger_store import all_receipts, ledger_of
 

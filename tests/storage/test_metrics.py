@@ -13,7 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.commits.commit import commit
-from tidewheel.indexing.core.receipts import Cell, Deed, Receipt, SlotReceipt
+from tidewheel.indexing.core.cells import Cell
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.metrics import write_metrics_file

@@ -18,9 +18,10 @@ from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
 
 from tidewheel.commits.commit import commit, commit_schema, create_table, stored_fields
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.definition import STORED_COLUMNS, Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.core.receipts import Cell, Deed, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.slots import TimeAxis, moment
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.storage.entry import NewFile

@@ -15,9 +15,10 @@ from typing import Any
 
 from tests.support.columns import column
 from tidewheel.commits.commit import commit, create_table
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.core.receipts import Cell, Deed, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Conflict

@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.ledger import Ledger, fold
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan, plan_update
 from tidewheel.indexing.core.plan_kinds import Selection, plan_forget, plan_migration
-from tidewheel.indexing.core.receipts import Cell, Deed, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 from tidewheel.indexing.core.undo import refuse_barriers, restoration_between, tombstones_between

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckdb import DuckDBPyRelation
 
-from tidewheel.indexing.core.receipts import HASH_MODULUS, Cell
+from tidewheel.indexing.core.cells import HASH_MODULUS, Cell
 from tidewheel.sql.reader import Reader
 from tidewheel.sql.session import Session
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.old_archives.contents import EPOCH, INTERVAL, OLD_ARCHIVES, SLOT_CORRECTED, SLOT_LAST, OldArchive, Row
 from tidewheel.archive import Archive
-from tidewheel.indexing.rules.audit import Flaw
+from tidewheel.indexing.rules.findings import Flaw
 from tidewheel.resolve import resolve
 
 PACKED = Path(__file__).parent.parent / "old_archives" / "packed"
