@@ -35,7 +35,8 @@ from tidewheel.local.standing.slot_rows import reader_of
 from tidewheel.local.standing.stored_rows import loaded_partials, stored_answers, stored_partials
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_answers, reflections
+from tidewheel.queries.standing.reflection import reflections
+from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_answers
 from tidewheel.queries.standing.tree import assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot

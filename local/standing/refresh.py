@@ -35,15 +35,8 @@ from tidewheel.local.standing.technique_states import KeptStates
 from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.staleness import (
-    AnswerState,
-    DueAnswers,
-    Reflection,
-    StalePartials,
-    due_answers,
-    reflections,
-    stale_partials,
-)
+from tidewheel.queries.standing.reflection import Reflection, reflections
+from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, StalePartials, due_answers, stale_partials
 from tidewheel.queries.standing.tree import Assignment, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of, receipts_since
 from tidewheel.storage.newest import Newest

@@ -22,7 +22,7 @@ from tidewheel.commits.accounting import PROGRAM
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.shared_plan import SharedPlan
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.staleness import Reflection
+from tidewheel.queries.standing.reflection import Reflection
 from tidewheel.queries.streams import Streams
 from tidewheel.queries.value_text import value_of, value_text
 from tidewheel.storage.location import SIDE_FOLDER, Location

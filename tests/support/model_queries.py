@@ -23,12 +23,12 @@ from tidewheel.queries.operation import Aggregate
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Call, Counts, Named, Query, Terms
+from tidewheel.queries.standing.reflection import reflections
 from tidewheel.queries.standing.staleness import (
     AnswerState,
     DueAnswers,
     StalePartials,
     due_answers,
-    reflections,
     slot_of_report,
     stale_partials,
 )
