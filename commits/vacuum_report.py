@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.rules.vacuum import Hold, StoredFile
 
 # Files of side tables are counted under the names of these.
@@ -38,14 +37,10 @@ class VacuumReport:
         self.bytes[kind] = self.bytes.get(kind, 0) + sum(file.bytes for file in files)
 
     def to_json(self) -> dict[str, Any]:
-        holds = [
-            {"holder": one.holder, "version": one.version, "until": iso(one.until_us), "renewed": iso(one.renewed_us)}
-            for one in self.holds
-        ]
         return {
             **self.__dict__,
             "files": dict(self.files),
             "bytes": dict(self.bytes),
             "quarantined_records": self.quarantined_records,
-            "holds": holds,
+            "holds": [one.to_json() for one in self.holds],
         }

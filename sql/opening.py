@@ -21,7 +21,7 @@ from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
-    from tidewheel.storage.holds import HeldVersion, Holding
+    from tidewheel.storage.holding import HeldVersion, Holding
 
 HOLD_TRIES = 3
 
@@ -45,7 +45,7 @@ def open_session(
     snapshots = {name: snapshot_as_of(one, as_of_us) for name, one in newest.items()}
     if not hold_us:
         return _session({name: PinnedVersion(one) for name, one in snapshots.items()}, locations, as_of_us)
-    from tidewheel.storage.holds import Holding
+    from tidewheel.storage.holding import Holding
 
     held: dict[str, tuple[Snapshot, HeldVersion]] = {}
     try:
@@ -70,7 +70,7 @@ def _session(
 
 def _held(snapshot: Snapshot, as_of_us: int, hold_us: int, now_us: Callable[[], int]) -> tuple[Snapshot, HeldVersion]:
     """The version with a hold on it, or a newer one if a vacuum was quicker."""
-    from tidewheel.storage.holds import take_hold
+    from tidewheel.storage.holding import take_hold
 
     for _ in range(HOLD_TRIES):
         if held := take_hold(snapshot, hold_us, now_us()):

@@ -36,7 +36,7 @@ from tidewheel.sql.templates import render
 
 if TYPE_CHECKING:
     from tidewheel.sql.explanations import Explanation
-    from tidewheel.storage.holds import Holding
+    from tidewheel.storage.holding import Holding
 
 _NAME_REMEDY = "use letters, digits and underscores; on the command line, say where it lies: --archive NAME=PLACE"
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")

@@ -11,6 +11,7 @@ from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.slots import TimeAxis, gaps_of, iso
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 from tidewheel.indexing.rules.deadline import Deadline, deadline_of
+from tidewheel.indexing.rules.vacuum import Hold
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Status:
     grid: tuple[SubIndexStatus, ...]
     deadline: Deadline
     awaiting: Awaiting | None = None
+    holds: tuple[Hold, ...] = ()
 
     @property
     def applied_through_us(self) -> int | None:
@@ -117,11 +119,12 @@ class Status:
             "generations": [generation.to_json() for generation in self.generations],
             "grid": [square.to_json() for square in self.grid],
             "awaiting": None if self.awaiting is None else dict(self.awaiting.__dict__),
+            "holds": [one.to_json() for one in self.holds],
             "deadline": self.deadline.to_json(),
         }
 
 
-def status_of(state: TableState, *, path: str, now_us: int, awaiting: Awaiting | None = None) -> Status:
+def status_of(state: TableState, *, path: str, now_us: int) -> Status:
     """Cost: one pass over the files and one over the ledger's cells."""
     definition = state.definition
     holding = {file.generation for file in state.files} | {definition.current.number}
@@ -139,7 +142,6 @@ def status_of(state: TableState, *, path: str, now_us: int, awaiting: Awaiting |
         generations=generations,
         grid=_grid(state),
         deadline=deadline_of(definition, generations, now_us, observed=_is_asked(state)),
-        awaiting=awaiting,
     )
 
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from tidewheel.indexing.core.slots import iso
 
 # A hold is renewed ten times as often; what was not for so long belongs to a reader that died or sleeps.
 HOLD_STALE_US = 600 * 10**6
@@ -32,6 +35,10 @@ class Hold:
     version: int
     until_us: int
     renewed_us: int
+
+    def to_json(self) -> dict[str, Any]:
+        times = {"until": iso(self.until_us), "renewed": iso(self.renewed_us)}
+        return {"holder": self.holder, "version": self.version, **times}
 
 
 def holds_in_force(holds: Iterable[Hold], now_us: int, version_min: int) -> list[Hold]:

@@ -17,6 +17,7 @@ from tests.support.built_table import HOUR_US, BuiltTable
 from tests.support.columns import column
 from tidewheel.cli import main
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.status import status
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.commits.vacuum_report import VacuumReport
 from tidewheel.indexing.core.definition import Definition, Retention
@@ -27,7 +28,8 @@ from tidewheel.sql.damage import VersionGone
 from tidewheel.sql.opening import open_session
 from tidewheel.sql.session import Session
 from tidewheel.storage.floor import raise_floor
-from tidewheel.storage.holds import holds, take_hold
+from tidewheel.storage.holding import take_hold
+from tidewheel.storage.holds import holds
 from tidewheel.storage.location import Location
 
 MINUTE_US = 60 * 10**6
@@ -103,8 +105,11 @@ def test_vacuum_leaves_what_is_held_and_says_who_holds_it(aging: Aging) -> None:
     aging.commit()
     aging.now_us += 3 * HOUR_US
     aging.renew(session)
+    looked_at = status(ArchiveJob(aging.table.location, clock=lambda: aging.now_us))
     before = aging.vacuum(dry_run=True)
     report = aging.vacuum()
+    assert looked_at.holds == report.holds
+    assert looked_at.to_json()["holds"] == report.to_json()["holds"]
     for told in (before, report):
         (hold,) = told.holds
         assert (hold.version, hold.until_us) == (1, START_US + 4 * HOUR_US)

@@ -32,7 +32,7 @@ def test_missing_slots_rows_and_dead_rows() -> None:
     table.update({0: [Record(0, 1, "a"), Record(0, 1, "b"), Record(0, 4, "c")]})
     table.update({3: [Record(3, 4, "d")]})
 
-    status = status_of(table.state(), path="here", now_us=9, awaiting=Awaiting(2, 30))
+    status = replace(status_of(table.state(), path="here", now_us=9), awaiting=Awaiting(2, 30))
 
     assert (status.watermark, status.applied_through_us, status.missing) == (3, 4, ((1, 2),))
     assert (status.rows_live, status.rows_dead, status.files) == (2, 2, 2)

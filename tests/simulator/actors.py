@@ -37,7 +37,7 @@ from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.storage.holds import HeldVersion, take_hold
+from tidewheel.storage.holding import HeldVersion, take_hold
 from tidewheel.storage.snapshot import Snapshot
 
 SHRINK_MAX = 0.5

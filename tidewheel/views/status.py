@@ -40,6 +40,11 @@ def _facts(status: Status, backfill: str) -> Iterator[tuple[str, Text | str]]:
     if status.awaiting is not None:
         waiting = status.awaiting
         yield "for vacuum", f"{size(waiting.bytes)} in {counted(waiting.files, 'file')} no longer in the archive"
+    if status.holds:
+        yield (
+            "held",
+            "; ".join(f"version {one.version} until {short_iso(one.until_us)} by {one.holder}" for one in status.holds),
+        )
 
 
 def _applied(status: Status) -> Text | str:
