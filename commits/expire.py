@@ -36,13 +36,7 @@ class _Expire(Procedure):
 
     def plan(self, one: Try) -> Plan:
         plan = plan_update(one.state, (), self.through)
-        guard_watermark(
-            one.state,
-            plan.watermark,
-            one.job.clock(),
-            allow_future=self.confirmed.allow_future,
-            allow_jump=self.confirmed.allow_jump,
-        )
+        guard_watermark(one.state, plan.watermark, one.job.clock(), self.confirmed)
         return plan
 
     def is_needed(self, one: Try, plan: Plan) -> bool:

@@ -42,13 +42,7 @@ class Update(Procedure):
     def plan(self, one: Try) -> Plan:
         self._refuse_superseded(one)
         plan = plan_update(one.state, self.batch)
-        guard_watermark(
-            one.state,
-            plan.watermark,
-            one.job.clock(),
-            allow_future=self.confirmed.allow_future,
-            allow_jump=self.confirmed.allow_jump,
-        )
+        guard_watermark(one.state, plan.watermark, one.job.clock(), self.confirmed)
         return plan
 
     def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:

@@ -87,7 +87,7 @@ def skip_without_table(archive: Archive) -> None:
     try:
         open_snapshot(archive.location)
     except InvalidInput as error:
-        if archive.location.files_below("_delta_log"):
+        if archive.location.has_log():
             raise
         raise AirflowSkipException(f"{error.message}; the first update creates it") from error
 

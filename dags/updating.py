@@ -107,7 +107,7 @@ class UpdateArchive(ArchiveOperator):
             archive.snapshot()
             return
         except InvalidInput:
-            if archive.location.files_below("_delta_log"):
+            if archive.location.has_log():
                 raise
         earlier = context.get("prev_data_interval_end_success")
         if earlier:
@@ -122,7 +122,7 @@ class UpdateArchive(ArchiveOperator):
             archive.create(iso(archive.axis.start_us(slots[0])))
         except InvalidInput:
             # Another run may have been first.
-            if not archive.location.files_below("_delta_log"):
+            if not archive.location.has_log():
                 raise
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Side files live under a name that starts with an underscore: Delta's vacuum and Spark's readers pass it by.
 SIDE_FOLDER = "_tidewheel"
+LOG_FOLDER = "_delta_log"
 DELETERS = 8
 # A store that takes a request and never answers: how long delta-rs waits for an answer, and until when it asks again.
 # Its own bounds, 30 s and three minutes for each file, keep a commit whose outcome is unknown for minutes.
@@ -171,6 +172,10 @@ class Location:
             neighbour.replace(target)
         finally:
             neighbour.unlink(missing_ok=True)
+
+    def has_log(self) -> bool:
+        """Whether a table was ever created here, whole or not."""
+        return bool(self.files_below(LOG_FOLDER))
 
     def files_below(self, relative: str) -> list[ListedFile]:
         """Every file below a folder of the archive; none if the folder does not exist."""

@@ -11,10 +11,9 @@ from urllib.parse import unquote
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.rules.vacuum import StoredFile, unreferenced, version_needed_min
-from tidewheel.storage.location import Location
+from tidewheel.storage.location import LOG_FOLDER, Location
 from tidewheel.storage.stored_files import stored_files
 
-FOLDER = "_delta_log"
 _ENTRY = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
 
@@ -35,7 +34,7 @@ class LogFiles:
 def list_log(location: Location) -> LogFiles:
     """Cost: one listing of the log's folder."""
     entries, checkpoints, temporary = {}, {}, []
-    for file in stored_files(location, FOLDER):
+    for file in stored_files(location, LOG_FOLDER):
         name = file.path.rsplit("/", 1)[-1]
         if match := _ENTRY.fullmatch(name):
             entries[int(match[1])] = file

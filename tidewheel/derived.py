@@ -69,7 +69,7 @@ def derived_archives(archive: Archive) -> list[Archive]:
 
     targets = [Target(f"{archive.path.rstrip('/')}.{kind}") for kind in DERIVED_KINDS]
     opened = [Opened(target, clock=archive.now_us) for target in targets]
-    return [one for one in opened if one.location.files_below("_delta_log")]
+    return [one for one in opened if one.location.has_log()]
 
 
 def row_check(archive: Handle) -> RowCheck | None:

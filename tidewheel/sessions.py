@@ -68,7 +68,7 @@ def _answers_of(locations: Mapping[str, Location], as_of_us: int | None) -> dict
     found = {}
     for name, location in locations.items():
         answers = location.derived("answers")
-        if "." in name or not answers.files_below("_delta_log"):
+        if "." in name or not answers.has_log():
             continue
         try:
             if as_of_us is not None:

@@ -49,16 +49,18 @@ def guard_watermark(
     state: TableState,
     watermark: int | None,
     now_us: int,
-    *,
-    allow_future: bool = False,
-    allow_jump: bool = False,
+    confirmed: Confirmations = NOTHING_CONFIRMED,
 ) -> None:
     """Refuse a watermark in the future (wall clock) or further ahead than a record can live (data clock)."""
     definition, before = state.definition, state.watermark
     if watermark is None or (before is not None and watermark <= before):
         return
     axis = definition.axis
-    if definition.clock is Clock.WALL and axis.end_us(watermark) > now_us + FUTURE_SKEW_US and not allow_future:
+    if (
+        definition.clock is Clock.WALL
+        and axis.end_us(watermark) > now_us + FUTURE_SKEW_US
+        and not confirmed.allow_future
+    ):
         raise Refused(
             f"slot {axis.name(watermark)} of archive {definition.name} ends at {iso(axis.end_us(watermark))}, "
             f"which is in the future (now {iso(now_us)}); committing it would expire records that are still valid. "
@@ -70,7 +72,7 @@ def guard_watermark(
         definition.clock is Clock.DATA
         and before is not None
         and watermark - before > definition.span
-        and not allow_jump
+        and not confirmed.allow_jump
     ):
         raise Refused(
             f"slot {axis.name(watermark)} is {watermark - before} slots after the watermark "

@@ -31,6 +31,7 @@ from tidewheel.jobs.audit.files import FileReading, read_contents
 from tidewheel.jobs.audit.others import statement_findings
 from tidewheel.jobs.audit.side_tables import side_table_findings
 from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
+from tidewheel.storage.location import LOG_FOLDER
 from tidewheel.storage.log_files import list_log
 from tidewheel.storage.receipt_files import FOLDER as LEDGER_FOLDER
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
@@ -79,20 +80,10 @@ def audit(job: ArchiveJob, *, deep: bool = True, rows: RowCheck | None = None) -
     except (Damaged, InvalidInput) as error:
         return AuditReport((_unopened(job, error),), seconds=perf_counter() - started)
     state, receipts, findings = _ledger(snapshot)
-    findings += _format(snapshot)
-    findings += statement_findings(snapshot, job.command("vacuum"))
-    findings += _foreign_files(job, snapshot)
-    if receipts:
-        findings += _log_entries(snapshot, receipts)
-        findings += side_table_findings(job, snapshot, receipts)
+    findings += _beside_files(job, snapshot, receipts)
     job.progress(f"counting {counted(len(files), 'file')}")
     readings = read_contents(snapshot, _rewrite(job))
-    for reading in readings:
-        findings += reading.findings
-    if receipts:
-        findings += file_list_findings(files, (one.attempt for _, one in receipts))
-    if state is not None:
-        findings += _contents(state, readings, receipts)
+    findings += _of_files(files, readings, state, receipts)
     readable = [reading.fact for reading in readings if reading.content is not None]
     if deep and readable:
         job.progress(f"computing the hash of {sum(fact.rows for fact in readable)} rows again")
@@ -111,6 +102,34 @@ def audit(job: ArchiveJob, *, deep: bool = True, rows: RowCheck | None = None) -
     )
 
 
+def _beside_files(job: ArchiveJob, snapshot: Snapshot, receipts: list[tuple[int, Receipt]]) -> list[Finding]:
+    """What the log says of itself, and what lies beside the archive's files."""
+    findings = [
+        *_format(snapshot),
+        *statement_findings(snapshot, job.command("vacuum")),
+        *_foreign_files(job, snapshot),
+    ]
+    if receipts:
+        findings += _log_entries(snapshot, receipts)
+        findings += side_table_findings(job, snapshot, receipts)
+    return findings
+
+
+def _of_files(
+    files: Sequence[FileFact],
+    readings: Sequence[FileReading],
+    state: TableState | None,
+    receipts: list[tuple[int, Receipt]],
+) -> list[Finding]:
+    """File by file, and all files against the ledger, as far as it can be read."""
+    findings = [finding for reading in readings for finding in reading.findings]
+    if receipts:
+        findings += file_list_findings(files, (one.attempt for _, one in receipts))
+    if state is not None:
+        findings += _contents(state, readings, receipts)
+    return findings
+
+
 def _row_findings(snapshot: Snapshot, readable: Sequence[FileFact]) -> list[Finding]:
     """With Spark, which a quick audit does without."""
     from tidewheel.jobs.audit.rows import row_findings
@@ -122,10 +141,10 @@ def _row_findings(snapshot: Snapshot, readable: Sequence[FileFact]) -> list[Find
 def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:
     """An archive that cannot be opened is a finding; a place without one is the caller's mistake."""
     if isinstance(error, Damaged):
-        return Finding(Flaw.UNREADABLE, error.message, None, "_delta_log")
-    if not stored_files(job.location, "_delta_log"):
+        return Finding(Flaw.UNREADABLE, error.message, None, LOG_FOLDER)
+    if not job.location.has_log():
         raise error
-    return Finding(Flaw.FORMAT, error.message, None, "_delta_log")
+    return Finding(Flaw.FORMAT, error.message, None, LOG_FOLDER)
 
 
 def _ledger(snapshot: Snapshot) -> tuple[TableState | None, list[tuple[int, Receipt]], list[Finding]]:

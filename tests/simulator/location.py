@@ -14,8 +14,8 @@ from tests.simulator.faults import Fault
 from tests.simulator.world import Claim, Mark, World
 from tidewheel.storage.floor import FLOORS, UNDOS
 from tidewheel.storage.holds import FOLDER as HOLDS
+from tidewheel.storage.location import LOG_FOLDER as LOG
 from tidewheel.storage.location import SIDE_FOLDER, ListedFile, Location
-from tidewheel.storage.log_files import FOLDER as LOG
 
 if TYPE_CHECKING:
     from tests.simulator.actors import Actor
