@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -34,7 +34,7 @@ class Target:
     file: ArchiveFile | None = None
     source: str = ""
     folder: Path | None = None
-    called: str = ""
+    called: str = field(default="", compare=False)  # as its user named it, which makes it no other archive
 
 
 def resolve(name: str | Path) -> Target:
