@@ -20,6 +20,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.operation import AlgebraClass, Operation
 
 ANY_CLASS = frozenset(AlgebraClass)
+FITTING = "`tidewheel query explain` lists those that fit a standing query"
 SLICK_NON_INV = "SlickDeque (Non-Inv)"
 
 
@@ -108,10 +109,10 @@ class Technique(ABC):
         if found in cls.classes:
             return
         if AlgebraClass.SEL in cls.classes:
-            raise InvalidInput(f"technique {cls.name} needs a selection-type operation; '{name}' is not")
+            raise InvalidInput(f"technique {cls.name} needs a selection-type operation; '{name}' is not", FITTING)
         instead = SLICK_NON_INV if found is AlgebraClass.SEL else "FlatFIT"
         raise InvalidInput(
-            f"technique {cls.name} needs an operation with an inverse; '{name}' has none (use {instead})"
+            f"technique {cls.name} needs an operation with an inverse; '{name}' has none (use {instead})", FITTING
         )
 
     def _refuse_count(self, count: int) -> None:
