@@ -22,6 +22,7 @@ from tidewheel.queries.operations import (
     distinct,
     divisors,
     extremes,
+    kll,
     lists,
     logic,
     moments,
@@ -95,6 +96,10 @@ def _distinct(_argument: Argument, sketches: DistinctSketches | None) -> Aggrega
     return approximate.approx_count_distinct(sketches)
 
 
+def _kll(_argument: Argument, fraction: float, sketches: DistinctSketches | None) -> Aggregate:
+    return kll.kll_quantile(fraction, None if sketches is None else sketches.quantiles)
+
+
 def _product(argument: Argument) -> Aggregate:
     return products.whole_product if argument.kind is ArgumentKind.WHOLE else products.real_product
 
@@ -133,6 +138,7 @@ MAKERS: Mapping[str, Maker] = {
     "collect_distinct": _limited(distinct.collect_distinct),
     "approx_count_distinct": Maker(_distinct, sketched=True),
     "approx_quantile": Maker(_quantile, NUMBERS, fractional=True),
+    "kll_quantile": Maker(_kll, NUMBERS, fractional=True, sketched=True),
 }
 HOLISTIC = ("median", "mode", "quantile", "quantile_cont", "quantile_disc", "mad", "top_k")
 _APPROXIMATELY = {

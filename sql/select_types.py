@@ -18,7 +18,7 @@ _KINDS = (
 _ANSWERS: Mapping[str, str] = {
     **dict.fromkeys(("count_rows", "count", "count_distinct", "approx_count_distinct"), "BIGINT"),
     **dict.fromkeys(("avg", "variance", "var_samp", "var_pop", "stddev", "stddev_samp", "stddev_pop"), "DOUBLE"),
-    **dict.fromkeys(("geometric_mean", "approx_quantile"), "DOUBLE"),
+    **dict.fromkeys(("geometric_mean", "approx_quantile", "kll_quantile"), "DOUBLE"),
 }
 _LISTS = ("first_n", "last_n", "concatenate", "collect_distinct")
 _SUMS = ("sum", "sum_of_squares", "product")

@@ -25,19 +25,23 @@ from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.columns import partial_columns
 from tidewheel.local.standing.derivation import derived_job, kept_trees, source_job
 from tidewheel.local.standing.derived import PART, completed, expiration_slots
+from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.folds import Folder
-from tidewheel.local.standing.partials import PartialBuilder
+from tidewheel.local.standing.partials import PartialBuilder, inputs_of
 from tidewheel.local.standing.refresh import present_us
 from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
 from tidewheel.local.standing.slot_rows import reader_of
 from tidewheel.local.standing.stored_rows import loaded_partials, stored_answers, stored_partials
+from tidewheel.queries.operations.kll import NAME as KLL
+from tidewheel.queries.operations.kll import tell_alike
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import reflections
 from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_answers
-from tidewheel.queries.standing.tree import assigned
+from tidewheel.queries.standing.tree import Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot
 
@@ -53,6 +57,7 @@ class Again:
     key: BatchKey
     rows: pa.Table
     among: pc.Expression
+    sketches: frozenset[str] = frozenset()  # columns of KLL, which are others each time
 
 
 def derived_findings(job: ArchiveJob, snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
@@ -101,7 +106,14 @@ def _partials_again(source: ArchiveJob, snapshot: Snapshot, connection: duckdb.D
             table = PartialBuilder(tree, axis, connection).build(given.rows, oldest_us)
             # What lies before it was folded when more mattered.
             known = pc.field("fragment") > tree.slices.number_of(oldest_us)
-            yield Again((slot, part), stored_partials(table.filter(known), tree, axis), known)
+            yield Again((slot, part), stored_partials(table.filter(known), tree, axis), known, _kll_columns(tree))
+
+
+def _kll_columns(tree: Tree) -> frozenset[str]:
+    """The stored columns of a tree that hold sketches of KLL."""
+    operations = [given.operation.name for given in inputs_of(tree) for _ in given.operation.columns]
+    stored = partial_columns(tree)
+    return frozenset(stored[f"a{number}"][0] for number, name in enumerate(operations) if name == KLL)
 
 
 def _answers_again(
@@ -143,7 +155,7 @@ def _difference(snapshot: Snapshot, facts: Sequence[FileFact], again: Again) -> 
     mine = (pc.field(PART) == part) & (pc.field("ins_slot") == slot) & again.among & alive
     stored = rows_of(snapshot.location, there, schema).to_table(filter=mine) if there else schema.empty_table()
     wanted = completed(again.rows, schema, axis).filter(alive)
-    missing, extra = _unequal(wanted, stored)
+    missing, extra = _unequal(wanted, stored, again.sketches)
     if missing or extra:
         what = f"{part.split('@')[0]} at {axis.name(slot)}"
         message = (
@@ -153,12 +165,17 @@ def _difference(snapshot: Snapshot, facts: Sequence[FileFact], again: Again) -> 
         yield Finding(Flaw.CHANGED, message, None, None, wanted.num_rows, stored.num_rows)
 
 
-def _unequal(wanted: pa.Table, stored: pa.Table) -> tuple[int, int]:
-    """How many rows of each are not in the other, but for the last digits of floating point."""
-    names = [name for name in wanted.column_names if name not in _OF_THE_REFRESH]
+def _unequal(wanted: pa.Table, stored: pa.Table, sketches: frozenset[str]) -> tuple[int, int]:
+    """How many rows of each are not in the other, but for the last digits of floating point and a sketch's chance."""
+    names = [name for name in wanted.column_names if name not in (*_OF_THE_REFRESH, *sketches)]
+    names += [name for name in wanted.column_names if name in sketches]  # last, so that they do not order the rows
     left, right = (Counter(_values(row) for row in some.select(names).to_pylist()) for some in (wanted, stored))
     missing, extra = (sorted((one - other).elements(), key=repr) for one, other in ((left, right), (right, left)))
-    if len(missing) == len(extra) and all(map(_close, missing, extra)):
+    exact = len(names) - len(sketches)
+    if len(missing) == len(extra) and all(
+        _close(one[:exact], other[:exact]) and all(map(_alike, one[exact:], other[exact:]))
+        for one, other in zip(missing, extra, strict=True)
+    ):
         return 0, 0
     return len(missing), len(extra)
 
@@ -172,3 +189,11 @@ def _close(left: Sequence[Any], right: Sequence[Any]) -> bool:
         math.isclose(one, other, rel_tol=FLOAT_ERROR_MAX) if isinstance(one, float) and isinstance(other, float)
         else one == other for one, other in zip(left, right, strict=True)
     )  # fmt: skip
+
+
+def _alike(left: bytes | None, right: bytes | None) -> bool:
+    """Whether two sketches may be of the same records."""
+    known = installed()
+    if left is None or right is None or known is None:
+        return left == right
+    return tell_alike(known.quantiles, left, right)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 
+from tidewheel.local.standing.quantile_sketches import KllSketches
 from tidewheel.queries.operations.approximate import DistinctSketches, Plain
 
 REGISTERS_LOG2 = 14
@@ -38,6 +39,10 @@ class HllSketches:
         from datasketches import hll_sketch
 
         return abs(float(hll_sketch.get_rel_err(False, True, REGISTERS_LOG2, STANDARD_DEVIATIONS)))
+
+    @property
+    def quantiles(self) -> KllSketches:
+        return KllSketches()
 
 
 @cache

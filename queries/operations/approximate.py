@@ -6,9 +6,8 @@ Distinct counts are HyperLogLog sketches of a library, which is handed in: this 
 Quantiles are summaries by rank. A fragment's values are sorted and cut into POINTS pieces of equal size; of each, the
 middle one is kept with the piece's size as its weight. Whatever value one asks for, only the piece around it can be
 counted wrongly, and by half its size: so a fragment is wrong by at most 1 / POINTS of its own records (by half of that
-where pieces are large), and fragments together by at most that of theirs. That is no chance but a bound. A sketch of
-KLL tosses coins, and is another one each time for equal records; an audit, which derives partials again, could not tell
-that from damage.
+where pieces are large), and fragments together by at most that of theirs. That is no chance but a bound, and equal
+records give equal summaries. Sketches that toss coins are in `kll.py`.
 """
 
 from __future__ import annotations
@@ -35,6 +34,23 @@ Plain = int | float | str
 Entry = tuple[float, int]
 
 
+class QuantileSketches(Hashable, Protocol):
+    """What a library has to do for quantiles (`kll.py`)."""
+
+    def sketch(self, values: Sequence[float], sketches: Sequence[bytes]) -> bytes:
+        """All values, and what was sketched before, in one."""
+
+    def entries(self, sketch: bytes) -> Sequence[Entry]:
+        """The values that it kept, and how many each stands for."""
+
+    def ends(self, sketch: bytes) -> tuple[float, float]:
+        """The smallest and the largest value."""
+
+    @property
+    def error(self) -> float:
+        """By which share of the records a quantile's rank is off at most, 99 times of 100."""
+
+
 class DistinctSketches(Hashable, Protocol):
     """What a library has to do. Both functions may depend on the order of what they are given, which is canonical."""
 
@@ -47,6 +63,10 @@ class DistinctSketches(Hashable, Protocol):
     @property
     def error(self) -> float:
         """By which share of the true count estimates are off at most, 95 times of 100."""
+
+    @property
+    def quantiles(self) -> QuantileSketches:
+        """What the same library has for quantiles."""
 
 
 def _lift_distinct(value: Any) -> Parts | None:
@@ -110,7 +130,7 @@ def _lift_ranked(value: Any) -> Parts | None:
     return None if is_missing(value) else Parts((float(value), 1))
 
 
-def _weighed(parts: Iterable[Any]) -> list[Entry]:
+def weighed(parts: Iterable[Any]) -> list[Entry]:
     """Each value once, ascending. A leaf is one entry, or a tuple of them."""
     weights: Counter[float] = Counter()
     for leaf in parts:
@@ -127,18 +147,18 @@ def _condensed(entries: list[Entry]) -> list[Entry]:
     cuts = [place * ranks[-1] // POINTS for place in range(POINTS + 1)]
     pieces = [(low, high) for low, high in pairwise(cuts) if high > low]
     # The middle record of records low + 1 to high, of which ranks[i] is the last of entry i.
-    return _weighed((entries[bisect_left(ranks, low + (high - low + 1) // 2)][0], high - low) for low, high in pieces)
+    return weighed((entries[bisect_left(ranks, low + (high - low + 1) // 2)][0], high - low) for low, high in pieces)
 
 
 def _store_ranked(parts: Parts) -> tuple[bytes]:
-    return (b"".join(_ENTRY.pack(*entry) for entry in _condensed(_weighed(parts))),)
+    return (b"".join(_ENTRY.pack(*entry) for entry in _condensed(weighed(parts))),)
 
 
 def _load_ranked(columns: Sequence[Any]) -> Parts:
     return Parts(tuple(_ENTRY.iter_unpack(columns[0])))
 
 
-SUMMARY = Operation("rank_summary", _lift_ranked, together, _COLUMNS, _weighed, store=_store_ranked, load=_load_ranked)
+SUMMARY = Operation("rank_summary", _lift_ranked, together, _COLUMNS, weighed, store=_store_ranked, load=_load_ranked)
 
 
 @cache
@@ -148,7 +168,7 @@ def approx_quantile(fraction: float) -> Aggregate:
     def finish(parts: Parts | None) -> float | None:
         if parts is None:
             return None
-        entries = _weighed(parts)
+        entries = weighed(parts)
         ranks = list(accumulate(weight for _, weight in entries))
         wanted = max(1, math.ceil(fraction * ranks[-1]))
         return entries[bisect_left(ranks, wanted)][0]

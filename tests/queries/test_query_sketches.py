@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,14 @@ from tests.support.lacking import environment_without, tidewheel_in
 from tests.support.local_archive import LocalArchive
 from tests.support.query_operations import APPROXIMATE, Case
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.rules.findings import Finding
 from tidewheel.local.standing.asking import ask, with_errors
 from tidewheel.local.standing.auditing import derived_findings
 from tidewheel.local.standing.derivation import derived_job
 from tidewheel.local.standing.distinct_sketches import HllSketches, installed
 from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.quantile_sketches import KllSketches
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.stored_rows import digests
 from tidewheel.local.standing.tree_rows import TreeRows
@@ -37,6 +39,7 @@ from tidewheel.queries.aggregates import HOLISTIC, Argument, ArgumentKind, aggre
 from tidewheel.queries.choice import choose
 from tidewheel.queries.operation import Aggregate
 from tidewheel.queries.operations.approximate import POINTS
+from tidewheel.queries.operations.kll import tell_alike
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import DueReport
@@ -208,6 +211,61 @@ def test_closer_than_what_kll_promises_for_its_size() -> None:
     assert ours <= 1 / POINTS < kll_doubles_sketch.get_normalized_rank_error(k, False)
 
 
+KLL = KllSketches()
+
+
+def by_kll(fraction: float) -> Aggregate:
+    return aggregate("kll_quantile", Argument(ArgumentKind.FLOAT), fraction=fraction, sketches=HllSketches())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_kll_is_within_its_error(seed: int) -> None:
+    """In parts and whole; three times its error holds for one in very many."""
+    chance = random.Random(f"{SEED} {seed}")
+    values = draws(chance)
+    batches = cut(chance, values, chance.choice([1, 2, 10]))
+    ordered, total = sorted(values), folded(by_kll(0.5), batches)
+    error = by_kll(0.5).error
+    assert error is not None
+    assert error.confidence == 0.99
+    assert error.share == pytest.approx(0.0133, abs=1e-4)
+    for fraction in FRACTIONS:
+        answer = by_kll(fraction).answer([total])
+        assert answer in ordered
+        assert rank_error(ordered, answer, fraction) <= 3 * error.share, f"seed {seed}, {fraction}"
+
+
+def test_kll_answers_alike_whatever_the_order_of_its_parts() -> None:
+    chance = random.Random(SEED)
+    operation = by_kll(0.9).operations[0]
+    parts = [operation.store(operation.fold(operation.lift(chance.random()) for _ in range(3000))) for _ in range(6)]
+    answers = {by_kll(0.9).answer([operation.fold(map(operation.load, some))]) for some in permutations(parts)}
+    assert len(answers) == 1
+    assert by_kll(0.9).answer([None]) is None
+    assert by_kll(0.5).answer([operation.fold(map(operation.lift, [3, 1, None, math.nan, 2]))]) == 2.0
+
+
+def test_sketches_of_equal_records_tell_alike_and_no_others() -> None:
+    chance = random.Random(SEED)
+    values = [chance.gauss(0, 1) for _ in range(5000)]
+    first, second = (KLL.sketch(values, []) for _ in range(2))
+    assert first != second, "it tosses coins"
+    assert tell_alike(KLL, first, second)
+    assert not tell_alike(KLL, first, KLL.sketch(values[1:], []))
+    assert not tell_alike(KLL, first, KLL.sketch([*values[1:], max(values) + 1], []))
+    among = sorted(values)
+    moved = [among[0], *(value + 0.3 for value in among[1:-1]), among[-1] + 0.3]
+    assert not tell_alike(KLL, first, KLL.sketch([*moved[:-1], among[-1]], []))
+    assert tell_alike(KLL, KLL.sketch(values[:100], []), KLL.sketch(values[99::-1], []))
+
+
+def test_without_the_library_kll_names_what_needs_none() -> None:
+    with pytest.raises(InvalidInput, match="kll_quantile needs a library") as refused:
+        aggregate("kll_quantile", Argument(ArgumentKind.FLOAT), fraction=0.9)
+    assert "pip install 'tidewheel[sketches]'" in refused.value.remedy
+    assert "approx_quantile(x, 0.9)" in refused.value.remedy
+
+
 @pytest.mark.parametrize("fraction", [None, -0.1, 1.5])
 def test_a_fraction_is_a_share(fraction: float | None) -> None:
     with pytest.raises(InvalidInput, match="approx_quantile") as refused:
@@ -236,14 +294,15 @@ def query_of(select: str, rest: str = "", columns: Mapping[str, str] = COLUMNS) 
 SELECT = (
     "approx_count_distinct(i) as many, approx_quantile(x, 0.9) as slow, approx_quantile(x, 0.5) as mid, max(k) as k2"
 )
+SELECT_KLL = f"{SELECT}, kll_quantile(x, 0.9) as late"
 
 
 @pytest.mark.parametrize("group_by", ["", 'group_by = ["k"]'])
 def test_answers_from_partials_every_way(group_by: str) -> None:
     chance = random.Random(SEED)
-    query = query_of(SELECT, group_by)
+    query = query_of(SELECT_KLL, group_by)
     assert query == Query.from_json(query.to_json())
-    assert len(query.calls) == 4
+    assert len(query.calls) == 5
     tree = assigned([query], 3 * MINUTE_US).tree("q")
     batches = {slot: some_rows(chance, slot, 40) for slot in (7, 8, 9)}
     connection, rows = loaded([]), built(tree, batches, 0)
@@ -324,17 +383,37 @@ slide = "1m"
 def test_an_audit_derives_the_same_again(tmp_path: Path) -> None:
     archive = LocalArchive(tmp_path).create()
     archive.update({slot: [event(slot, value) for value in range(3000)] for slot in (100, 101, 102)})
-    select, rest = "approx_count_distinct(v) as many, approx_quantile(v, 0.9) as slow", 'revise = "5m"\nkeep = "1h"'
-    query = query_of(select, rest, EVENTS)
+    select = "approx_count_distinct(v) as many, approx_quantile(v, 0.9) as slow, kll_quantile(v, 0.9) as late"
+    query = query_of(select, 'revise = "5m"\nkeep = "1h"', EVENTS)
     assert refresh(archive.job, [query]).answers is not None
-    for kind in ("partials", "answers"):
-        job = derived_job(archive.job, kind)
-        assert derived_findings(job, job.snapshot(), list(job.snapshot().files)) == []
+    assert audited(archive) == []
     assert refresh(archive.job, [query]).due == ()
     (row,) = ask(archive.job, query, None, 1, None).to_pylist()
     assert row["many"] == pytest.approx(3000, rel=0.03)
     assert row["slow"] == pytest.approx(2699, abs=6)
+    assert row["late"] == pytest.approx(2699, abs=3 * 40)
     assert row["many_error"] == "±1.6 % of the count at 95 %"
+    assert row["late_error"] == "±1.3 % of the records, by rank at 99 %"
+    archive.update({101: [event(101, value) for value in range(3000)]})
+    assert refresh(archive.job, [query]).answers is not None
+    assert audited(archive) == []
+
+
+def audited(archive: LocalArchive) -> list[Finding]:
+    jobs = [derived_job(archive.job, kind) for kind in ("partials", "answers")]
+    return [one for job in jobs for one in derived_findings(job, job.snapshot(), list(job.snapshot().files))]
+
+
+def test_an_audit_finds_a_sketch_of_other_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its row is whole and as stored, but not what the records give."""
+    archive = LocalArchive(tmp_path).create()
+    archive.update({100: [event(100, value) for value in range(1000)]})
+    query = query_of("kll_quantile(v, 0.9) as late", 'revise = "5m"\nkeep = "1h"', EVENTS)
+    with monkeypatch.context() as patch:
+        sketch = KllSketches.sketch
+        patch.setattr(KllSketches, "sketch", lambda self, values, sketches: sketch(self, values[:-1], sketches))
+        refresh(archive.job, [query])
+    assert [finding.kind.value for finding in audited(archive)] == ["changed"]
 
 
 def test_in_an_environment_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from tidewheel.local.standing.distinct_sketches import HllSketches
+from tidewheel.local.standing.quantile_sketches import KllSketches
 from tidewheel.queries.operation import Column, Operation
 from tidewheel.queries.operations import (
     approximate,
@@ -18,6 +19,7 @@ from tidewheel.queries.operations import (
     distinct,
     divisors,
     extremes,
+    kll,
     lists,
     logic,
     products,
@@ -161,4 +163,8 @@ CASES = (
 )
 
 # Their accumulators say what is to be merged, so that equal ones look different: test_query_sketches.py tries them.
-APPROXIMATE = (Case(approximate.distinct_sketch(HllSketches()), text), Case(approximate.SUMMARY, real))
+APPROXIMATE = (
+    Case(approximate.distinct_sketch(HllSketches()), text),
+    Case(approximate.SUMMARY, real),
+    Case(kll.kll_sketch(KllSketches()), real),
+)
