@@ -5,7 +5,8 @@
    replay and backfill up to that bound is filtered by them, until nothing they cover could still be alive.
 3. For keys the tombstones are the keys' digests. For a predicate they are the digests of the whole records it
    matched: a predicate's own text would be a value, and its keys would forget records that it does not match.
-4. The side tables (the quarantine) are swept by the same match, after the commit; a rerun sweeps again.
+4. The side tables are searched before the commit, so that tombstones know what lies there as well, and swept by the
+   same match after it; a rerun sweeps again.
 
 The search comes before the plan and looks into each file once: on the next try only what is new is searched.
 """
@@ -22,7 +23,7 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
-from tidewheel.commits.procedure import Hits, Lap, Procedure, Try
+from tidewheel.commits.procedure import Hits, Lap, Procedure, Swept, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.core.plan import Plan
@@ -47,23 +48,32 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = 
     """Remove the matching records, and filter them out of everything that comes up to the last applied slot."""
     selection = Selection(tuple(dict.fromkeys(tuple(key) for key in keys)), where)
     # Before the commit: a predicate that some quarantined record fails must not fail after it.
-    quarantined = job.hand.sweep(job, selection, dry_run=True)
-    procedure = _Forget(selection)
+    beside = job.hand.sweep(job, selection, dry_run=True)
+    procedure = _Forget(selection, beside.digests)
     outcome = attempt(replace(job, file=None), procedure, dry_run=dry_run)
     if not dry_run:
-        quarantined = job.hand.sweep(job, selection, dry_run=False)
+        beside = _swept(job, procedure)
         reach("side_tables_swept")
     forgotten = Forgotten(
-        outcome.plan, outcome.receipt, outcome.version, outcome.tries, quarantined, rows_found=procedure.rows_found
+        outcome.plan, outcome.receipt, outcome.version, outcome.tries, beside.rows, rows_found=procedure.rows_found
     )
     if forgotten.found_nothing:
         LOG.warning("a forget found no record in the archive at %s, nor in its quarantine", job.location.uri)
     return forgotten
 
 
+def _swept(job: ArchiveJob, procedure: _Forget) -> Swept:
+    """What lay beside is gone; what came there since the search gets its tombstones in a commit of its own."""
+    found = job.hand.sweep(job, procedure.selection, dry_run=False)
+    if not found.digests <= procedure.beside:
+        attempt(replace(job, file=None), replace(procedure, beside=found.digests | procedure.beside))
+    return found
+
+
 @dataclass
 class _Forget(Procedure):
     selection: Selection
+    beside: frozenset[str] = frozenset()  # of a predicate, what it matches in the side tables
     searched: dict[str, Hits] = field(default_factory=dict)  # by file
     rows_found: int = 0
 
@@ -106,7 +116,7 @@ class _Forget(Procedure):
             self.searched |= {file.path: found.get(file.path, Hits()) for file in new}
         if self.selection.keys:
             return keys
-        return frozenset().union(*(self.searched[file.path].digests for file in one.state.files))
+        return self.beside.union(*(self.searched[file.path].digests for file in one.state.files))
 
 
 def _own(plan: Plan) -> ForgetPlan:

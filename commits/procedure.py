@@ -22,6 +22,8 @@ from tidewheel.indexing.core.state import FileFact, TableState
 from tidewheel.storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tidewheel.commits.archive import ArchiveJob
 
 Lap = Callable[[str], None]
@@ -74,6 +76,14 @@ class Hits:
     digests: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class Swept:
+    """The records beside an archive that a selection matches: how many, and, of a predicate, their digests."""
+
+    rows: int = 0
+    digests: frozenset[str] = frozenset()
+
+
 class Hand(Protocol):
     """Reads and writes rows of the archive's own files, for plans that bring no new ones."""
 
@@ -86,5 +96,8 @@ class Hand(Protocol):
     def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
         """What tombstones say of these keys; values that are not of their column's type are refused."""
 
-    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
-        """Remove the selected records from the side tables; how many there are."""
+    def record_digests(self, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
+        """What tombstones say of these records, if they know them by these columns."""
+
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> Swept:
+        """Remove the selected records from the side tables."""

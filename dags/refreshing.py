@@ -73,8 +73,10 @@ class RefreshQueries(ArchiveOperator):
         from tidewheel.views.queries import refreshed_view
 
         skip_without_table(archive)
-        done = archive.queries.refresh()
+        done = archive.queries.refreshed()
         say(self.log, refreshed_view(done, archive.axis, dry_run=False))
+        if done.wrong:
+            raise done.wrong
         document = small_document(done.to_json())
         if not document["answers_given"]:
             raise AirflowSkipException("no answer is new, so the asset is not announced")

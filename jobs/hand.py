@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.procedure import Hits, Lap, Try
+from tidewheel.commits.procedure import Hits, Lap, Swept, Try
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.commits.work import Work
@@ -24,7 +24,7 @@ from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selectio
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.expressions import keyed_digest, long, quoted
-from tidewheel.jobs.data.key_digests import key_digests
+from tidewheel.jobs.data.key_digests import key_digests, record_digests
 from tidewheel.jobs.data.predicate import NOTHING_CHANGED, computing
 from tidewheel.jobs.data.schema import full_schema_of
 from tidewheel.jobs.data.selection import matched
@@ -67,16 +67,28 @@ class SparkHand:
         """What tombstones say of these keys."""
         return frozenset(key_digests(open_session(), snapshot, keys))
 
-    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
-        """Remove the selected records from the side tables; how many there are."""
+    def record_digests(self, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
+        """What tombstones say of these records, if they know them by these columns."""
+        return record_digests(open_session(), snapshot, columns, rows)
+
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> Swept:
+        """Remove the selected records from the side tables."""
         snapshot = job.snapshot()
         state = NOTHING_CHANGED if dry_run else "What was stored is forgotten, what lies beside it is not"
 
+        digests: set[str] = set()
+
         def selected(side: SideTable, rows: pa.Table) -> Iterable[int]:
-            return selected_rows(side, snapshot, selection, rows)
+            found = selected_rows(side, snapshot, selection, rows)
+            digests.update(found.values())
+            return found
 
         with computing(selection.where, full_schema_of(snapshot), state):
-            return sum(side.sweep(job.location, partial(selected, side), dry_run=dry_run) for side in side_tables(job))
+            swept = [side.sweep(job.location, partial(selected, side), dry_run=dry_run) for side in side_tables(job)]
+        if not selection.where:
+            return Swept(sum(swept))
+        _refuse_many(len(digests))
+        return Swept(sum(swept), frozenset(digests))
 
 
 def _kept(snapshot: Snapshot, plan: Plan, files: Sequence[FileFact], generation: Generation) -> DataFrame:
@@ -115,15 +127,19 @@ def _matching_digests(snapshot: Snapshot, selection: Selection, paths: list[str]
     hits = _matching(snapshot, selection, paths).selectExpr("__tw_path", digest).distinct()
     with computing(selection.where, full_schema_of(snapshot)):
         rows = hits.limit(PREDICATE_RECORDS_MAX + 1).collect()
-    if len(rows) > PREDICATE_RECORDS_MAX:
-        raise InvalidInput(
-            f"the predicate matches more than {PREDICATE_RECORDS_MAX} records. Nothing was changed",
-            "narrow it and forget in several steps, or forget by key",
-        )
+    _refuse_many(len(rows))
     digests: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         digests[_relative(snapshot, row["__tw_path"])].add(row["digest"])
     return digests
+
+
+def _refuse_many(records: int) -> None:
+    if records > PREDICATE_RECORDS_MAX:
+        raise InvalidInput(
+            f"the predicate matches more than {PREDICATE_RECORDS_MAX} records. Nothing was changed",
+            "narrow it and forget in several steps, or forget by key",
+        )
 
 
 def _matching(snapshot: Snapshot, selection: Selection, paths: list[str]) -> DataFrame:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.procedure import Hits, Lap, Try
+from tidewheel.commits.procedure import Hits, Lap, Swept, Try
 from tidewheel.commits.side_tables_in_use import filled_tables
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import counted, read_back
@@ -27,7 +27,7 @@ from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selectio
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.local.files import Shape, SortedFiles
-from tidewheel.local.keys import digest_of, knows, typed_keys
+from tidewheel.local.keys import digest_of, knows, spells, typed_keys
 from tidewheel.local.rows import Rows, file_schema, matching_cells, rows_of, sorted_rows
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
@@ -75,16 +75,24 @@ class LocalHand:
         names, salt = typed.column_names, snapshot.definition.salt
         return frozenset(digest_of(names, list(row.values()), salt) for row in typed.to_pylist())
 
-    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
+    def record_digests(self, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
+        """What tombstones say of these records, if they know them by these columns. Cost: a digest for each row."""
+        known = rows.select(columns)
+        if not spells(known.schema):
+            raise BeyondThisHand("floating point is written as Spark's Java writes it")
+        salt = snapshot.definition.salt
+        return [digest_of(columns, list(row.values()), salt) for row in known.to_pylist()]
+
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> Swept:
         """Remove the selected records from the side tables. To read those that are kept as JSON takes Spark's types."""
         filled = filled_tables(job)
         if any(side.record for side in filled):
             raise BeyondThisHand("records that were set aside are read with Spark")
         if not filled:
-            return 0
+            return Swept()
         keys = self._keys(job.snapshot(), selection)
         found = partial(_places_of, keys)
-        return sum(side.sweep(job.location, found, dry_run=dry_run) for side in filled)
+        return Swept(sum(side.sweep(job.location, found, dry_run=dry_run) for side in filled))
 
     def _keys(self, snapshot: Snapshot, selection: Selection) -> pa.Table:
         schema = pa.schema([file_schema(snapshot).field(name) for name in snapshot.definition.key])

@@ -16,8 +16,10 @@ from tidewheel.indexing.core.hands import Choice, HandKind, choose_hand
 from tidewheel.indexing.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tidewheel.commits.archive import ArchiveJob
-    from tidewheel.commits.procedure import Hand, Hits, Lap, Try
+    from tidewheel.commits.procedure import Hand, Hits, Lap, Swept, Try
     from tidewheel.commits.work import Work
     from tidewheel.indexing.core.plan import Plan
     from tidewheel.indexing.core.plan_kinds import Selection
@@ -61,7 +63,11 @@ class Hands:
     def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
         return _carried_out(_choice(snapshot.location, 0), lambda hand: hand.key_digests(snapshot, keys))[0]
 
-    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
+    def record_digests(self, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
+        choice = _choice(snapshot.location, 0)
+        return _carried_out(choice, lambda hand: hand.record_digests(snapshot, columns, rows))[0]
+
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> Swept:
         return _carried_out(_choice(job.location, 0), lambda hand: hand.sweep(job, selection, dry_run=dry_run))[0]
 
 

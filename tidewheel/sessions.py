@@ -108,7 +108,7 @@ def _asked_by(queries: Iterable[str], named: Collection[str]) -> set[str]:
     """The archives that standing queries ask, by the queries' names; `named` are preferred."""
     from tidewheel.standing import read_texts
 
-    texts = list(read_texts(archives_folder())) if queries else []
+    texts = read_texts(archives_folder())[0] if queries else []
     found = set()
     for query in queries:
         archives = {text.of for text in texts if text.name == query}

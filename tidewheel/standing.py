@@ -7,37 +7,46 @@ archive.ask("top_talkers", last=12)         # answers as they are kept
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import one_line
+from tidewheel.indexing.toml.page import Fault
 from tidewheel.moments import Moment, moment_us
 from tidewheel.queries.standing.query import Query, QueryText
-from tidewheel.queries.standing.query_fields import REFERENCE
-from tidewheel.queries.standing.query_file import parse_query_file
+from tidewheel.queries.standing.query_file import read_query_file, told_apart
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tidewheel.archive import Archive
+    from tidewheel.local.standing.compiling import Understood
     from tidewheel.local.standing.looking import Explained, Standing
-    from tidewheel.local.standing.refresh import Refreshed
+    from tidewheel.local.standing.refreshed import Refreshed
     from tidewheel.plans import Asked, PoolPlan
 
 FOLDER = "queries"
 
 
-def read_texts(folder: Path) -> Iterator[QueryText]:
-    """The queries of the files *.toml in the folder `queries` beside the archive files."""
+def read_texts(folder: Path) -> tuple[list[QueryText], list[Fault]]:
+    """The queries of the files *.toml in the folder `queries` beside the archive files; which files tell of none."""
+    texts: list[QueryText] = []
+    unread: list[Fault] = []
     for path in sorted((folder / FOLDER).glob("*.toml")):
         try:
-            text = path.read_text(encoding="utf-8")
+            texts += read_query_file(path.read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput(f"the query file {path} cannot be read: {error}", "check the file") from error
-        yield from parse_query_file(text, str(path))
+            unread.append(Fault(str(path), 1, "file", f"cannot be read: {one_line(str(error))}", "check the file"))
+        except InvalidInput as error:
+            unread += error.values["faults"]
+    return told_apart(texts), unread
 
 
 class StandingQueries:
@@ -45,48 +54,63 @@ class StandingQueries:
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
+        self.wrong: InvalidInput | None = None  # with the files, when they were read last
 
     def texts(self) -> list[QueryText]:
         """The queries that ask this archive, as their files say them."""
-        name = self._archive.snapshot().definition.name
-        found = [text for text in read_texts(self._archive.folder) if text.of == name]
-        names = [text.name for text in found]
-        if twice := sorted({one for one in names if names.count(one) > 1}):
-            raise InvalidInput(
-                f"two queries of archive {name} are named {twice[0]}", f"give each a name of its own; see {REFERENCE}"
-            )
+        return self._read()[0]
+
+    def understood(self) -> Understood:
+        """The queries that can be answered, and what is wrong with the others: a fault of one is its own."""
+        from tidewheel.local.standing.compiling import understood
+
+        texts, unread = self._read()
+        file = self._archive.file
+        found = understood(texts, self._archive.snapshot(), file.inserted_at if file else "")
+        self.wrong = (found := replace(found, faults=(*unread, *found.faults), some_unnamed=bool(unread))).wrong
         return found
 
     def check(self) -> list[Query]:
         """The queries as they are understood; all that is wrong with any of them at once."""
-        from tidewheel.local.standing.compiling import compiled
-
-        file = self._archive.file
-        return compiled(self.texts(), self._archive.snapshot(), file.inserted_at if file else "")
+        found = self.understood()
+        found = replace(found, faults=(*found.faults, *self._asking_nobody()))
+        if found.wrong:
+            raise found.wrong
+        return list(found.queries)
 
     def refresh(self, *, dry_run: bool = False, allow_many: bool = False, budget_s: float | None = None) -> Refreshed:
         """Bring partials and answers up to date: what is stale is redone, and nothing else.
 
         The query files are read once, at the beginning. Very many answers at once need `allow_many`. With a budget
-        nothing is begun after so many seconds: the oldest comes first, and the result says what is left.
+        nothing is begun after so many seconds: the oldest comes first, and the result says what is left. What is wrong
+        with some queries is raised in the end, when the others have their answers.
         """
+        done = self.refreshed(dry_run=dry_run, allow_many=allow_many, budget_s=budget_s)
+        if done.wrong:
+            raise done.wrong
+        return done
+
+    def refreshed(self, *, dry_run: bool = False, allow_many: bool = False, budget_s: float | None = None) -> Refreshed:
+        """The same, with what is wrong told in the result."""
         from tidewheel.local.standing.looking import guard_refresh
         from tidewheel.local.standing.refresh import Refresh
 
         refuse_derived(self._archive, "refresh")
-        queries = self.check()
+        queries = self._standing()
         refresh = Refresh(self._archive.job, queries, planner=self._planner, budget_s=budget_s)
         if dry_run:
-            return refresh.compare()
+            return replace(refresh.compare(), misread=self.wrong)
         guard_refresh(self._archive.job, queries, allow_many=allow_many)
-        return refresh.run()
+        return replace(refresh.run(), misread=self.wrong)
 
     def query(self, name: str) -> Query:
-        """One of them."""
-        queries = {query.name: query for query in self.check()}
+        """One of them. One that cannot be understood just now is what it was when it was answered last."""
+        queries = {query.name: query for query in self._standing()}
         if name not in queries:
             known = ", ".join(sorted(queries)) or "none"
-            raise InvalidInput(f"archive {self._archive_name} has no standing query {name}", f"it has {known}")
+            raise self.wrong or InvalidInput(
+                f"archive {self._archive_name} has no standing query {name}", f"it has {known}"
+            )
         return queries[name]
 
     def ask(self, name: str, *, at: Moment | None = None, last: int | None = 1, where: str | None = None) -> pa.Table:
@@ -103,7 +127,7 @@ class StandingQueries:
         """The queries with how far their answers reach."""
         from tidewheel.local.standing.looking import standing
 
-        return standing(self._archive.job, self.check(), self._archive.axis)
+        return standing(self._archive.job, self._standing(), self._archive.axis)
 
     def explain(self, name: str, *, technique: str = "", shared: bool = False) -> Explained:
         """A query's tree, what is kept for it, what is covered, why it would be redone, what techniques would cost.
@@ -113,14 +137,15 @@ class StandingQueries:
         """
         from tidewheel.local.standing.looking import explained
 
-        return explained(self._archive.job, self.check(), name, technique, shared=shared, planner=self._planner)
+        queries = self._standing()
+        return explained(self._archive.job, queries, name, technique, shared=shared, planner=self._planner)
 
     def plan(self, asked: Asked | None = None, *, rate_per_s: float | None = None) -> list[PoolPlan]:
         """Which queries would share partials, what that costs, and what other planners make of it."""
         from tidewheel.local.standing.known import known_of
         from tidewheel.plans import Asked, planned
 
-        queries = self.check()
+        queries = list(self.understood().queries)
         rate = Fraction(rate_per_s) / 1_000_000 if rate_per_s else None
         return planned(queries, known_of(self._archive.job, queries, rate), asked or Asked()) if queries else []
 
@@ -138,9 +163,11 @@ class StandingQueries:
         snapshot = self._archive.snapshot()
         columns = {column.name: str(duckdb_type(column.type)) for column in snapshot.columns}
         tests = {text.name: text.tests for text in self.texts()}
-        for query in self.check():
+        for query in self.understood().queries:
             for given in tests[query.name]:
                 play_test(query, given, columns, snapshot.definition)
+        if self.wrong:
+            raise self.wrong
         return {name: len(given) for name, given in tests.items() if given}
 
     def new(self, name: str, *, replace: bool = False) -> Path:
@@ -156,6 +183,26 @@ class StandingQueries:
         path.write_text(text, encoding="utf-8")
         return path
 
+    def _read(self) -> tuple[list[QueryText], list[Fault]]:
+        """The queries that ask this archive, or do not say which; and the files that tell of none."""
+        texts, unread = read_texts(self._archive.folder)
+        return [text for text in texts if text.of in (self._archive_name, "")], unread
+
+    def _standing(self) -> list[Query]:
+        """The queries that are answered: those that are understood, and those that were before somebody broke them."""
+        from tidewheel.local.standing.derivation import answered_queries
+
+        found = self.understood()
+        return [*found.queries, *(found.as_before(answered_queries(self._archive.job)) if found.faults else ())]
+
+    def _asking_nobody(self) -> Iterator[Fault]:
+        """Queries of archives that have no file beside them: nobody will ever answer them."""
+        archives = {self._archive_name, *_archive_names(self._archive.folder)}
+        for text in read_texts(self._archive.folder)[0]:
+            if text.of and text.of not in archives:
+                known = ", ".join(sorted(archives))
+                yield text.fault("of", "there is no archive file of that name", f"the archives here are {known}")
+
     @property
     def _planner(self) -> str:
         file = self._archive.file
@@ -168,3 +215,10 @@ class StandingQueries:
     def to_json(self) -> list[dict[str, Any]]:
         """The queries for machines."""
         return [query.to_json() for query in self.check()]
+
+
+def _archive_names(folder: Path) -> Iterator[str]:
+    """The names that the archive files of a folder say, as far as they can be read."""
+    for path in folder.glob("*.toml"):
+        with suppress(OSError, ValueError):
+            yield str(tomllib.loads(path.read_text(encoding="utf-8")).get("archive", {}).get("name", path.stem))

@@ -23,7 +23,8 @@ from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
-from tidewheel.local.standing.refresh import Refresh, Refreshed
+from tidewheel.local.standing.refresh import Refresh
+from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.queries.standing.query import Query
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import open_snapshot

@@ -164,7 +164,7 @@ def faulty(file_name: str, faults: Iterable[Fault], reference: str) -> InvalidIn
     count = counted(len(ordered), "fault")
     listed = "\n".join(f"  {fault}" for fault in ordered)
     return InvalidInput(
-        f"{file_name} has {count}; nothing was changed\n{listed}",
+        f"{file_name} {'have' if ', ' in file_name else 'has'} {count}; nothing was changed\n{listed}",
         f"mend the file; {reference} explains every key",
         faults=tuple(ordered),
     )

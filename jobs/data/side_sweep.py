@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -11,7 +9,7 @@ from pyspark.sql.types import BinaryType, DataType, StringType, StructField, Str
 
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.indexing.core.plan_kinds import Selection
-from tidewheel.jobs.data.expressions import quoted
+from tidewheel.jobs.data.expressions import keyed_digest, quoted
 from tidewheel.jobs.data.schema import columns_of
 from tidewheel.jobs.data.selection import matched
 from tidewheel.jobs.process.session import open_session
@@ -22,8 +20,8 @@ NOT_STORED = ("cast(null as bigint) as exp_slot", "cast(null as timestamp) as va
               "cast(null as bigint) as row_hash")  # fmt: skip
 
 
-def selected_rows(side: SideTable, snapshot: Snapshot, selection: Selection, rows: pa.Table) -> Iterable[int]:
-    """The positions of the rows whose records are selected."""
+def selected_rows(side: SideTable, snapshot: Snapshot, selection: Selection, rows: pa.Table) -> dict[int, str]:
+    """The positions of the rows whose records are selected, with the digests that know these whole."""
     spark, columns = open_session(), columns_of(snapshot)
     names = [side.record] if side.record else [name for name in columns.fieldNames() if name in rows.column_names]
     given = rows.select([side.slot, *names]).rename_columns(["ins_slot", *names])
@@ -31,7 +29,8 @@ def selected_rows(side: SideTable, snapshot: Snapshot, selection: Selection, row
     frame = spark.createDataFrame(numbered)
     frame = _from_json(frame, side.record, columns) if side.record else _whole(frame, columns)
     marked = matched(frame.selectExpr("*", *NOT_STORED), selection, spark, snapshot)
-    return [row[0] for row in marked.where("__tw_forgotten").select("__tw_number").collect()]
+    digest = keyed_digest([column.name for column in snapshot.columns], snapshot.definition.salt)
+    return {row[0]: row[1] for row in marked.where("__tw_forgotten").selectExpr("__tw_number", digest).collect()}
 
 
 def _from_json(frame: DataFrame, column: str, columns: StructType) -> DataFrame:

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import duckdb
@@ -18,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.core.batches import source_of
+from tidewheel.indexing.core.batches import made_of
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import BatchKey
+from tidewheel.indexing.core.receipts import Batch, BatchKey
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.findings import Finding, Flaw
@@ -33,7 +34,7 @@ from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder, inputs_of
 from tidewheel.local.standing.refresh import present_us
 from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
-from tidewheel.local.standing.slot_rows import reader_of
+from tidewheel.local.standing.slot_rows import SlotReader, reader_of
 from tidewheel.local.standing.stored_rows import loaded_partials, stored_answers, stored_partials
 from tidewheel.queries.operations.kll import NAME as KLL
 from tidewheel.queries.operations.kll import tell_alike
@@ -94,15 +95,15 @@ def _partials_again(source: ArchiveJob, snapshot: Snapshot, connection: duckdb.D
     """The partial rows of batches whose records can still be read whole, of the fragments that matter now."""
     reader, axis = reader_of(source), snapshot.definition.axis
     now_us, batches = present_us(source, reader), ledger_of(snapshot).batches
-    for tree in kept_trees(replace(source, location=snapshot.location)).trees:
-        oldest_us = now_us - tree.horizon_us - tree.ahead_us
-        for (slot, part), batch in sorted(batches.items()):
-            lineage = PartialLineage.from_texts(batch.lineage[:2]) if part == tree.name else None
-            if lineage is None or lineage.source != source_of(reader.state.ledger.batches.get((slot, ""))):
-                continue
-            given = reader.read(slot)
+    trees = {tree.name: tree for tree in kept_trees(replace(source, location=snapshot.location)).trees}
+    followed = (key for key, batch in sorted(batches.items()) if key[1] in trees and _follows(batch, key, reader))
+    for slot, keys in groupby(followed, key=lambda key: key[0]):
+        given = reader.read(slot)
+        for _, part in keys:
+            tree, lineage = trees[part], PartialLineage.from_texts(batches[slot, part].lineage[:2])
             if Cover.ALL not in (lineage.coverage.cover, given.coverage.cover):
                 continue
+            oldest_us = now_us - tree.horizon_us - tree.ahead_us
             table = PartialBuilder(tree, axis, connection).build(given.rows, oldest_us)
             # What lies before it was folded when more mattered.
             known = pc.field("fragment") > tree.slices.number_of(oldest_us)
@@ -114,6 +115,11 @@ def _kll_columns(tree: Tree) -> frozenset[str]:
     operations = [given.operation.name for given in inputs_of(tree) for _ in given.operation.columns]
     stored = partial_columns(tree)
     return frozenset(stored[f"a{number}"][0] for number, name in enumerate(operations) if name == KLL)
+
+
+def _follows(batch: Batch, key: BatchKey, reader: SlotReader) -> bool:
+    """Whether partials are made of the batch that the archive has now."""
+    return batch.lineage[:1] == (made_of(reader.state.ledger.batches.get((key[0], ""))),)
 
 
 def _answers_again(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
@@ -24,23 +24,44 @@ MOMENT = "TIMESTAMP WITH TIME ZONE"
 _MOMENTS = ("TIMESTAMPTZ", MOMENT)
 
 
-def compiled(texts: Sequence[QueryText], snapshot: Snapshot, inserted_at: str = "") -> list[Query]:
+@dataclass(frozen=True)
+class Understood:
+    """The queries that can be answered; what is wrong with the others, and how these are named, as far as they say."""
+
+    queries: tuple[Query, ...]
+    faults: tuple[Fault, ...] = ()
+    at_fault: frozenset[str] = frozenset()
+    some_unnamed: bool = False
+
+    @property
+    def wrong(self) -> InvalidInput | None:
+        files = sorted({fault.file_name for fault in self.faults})
+        return faulty(", ".join(files), self.faults, REFERENCE) if files else None
+
+    def as_before(self, stored: Iterable[Query]) -> list[Query]:
+        """Of the queries answered so far those that cannot be understood just now: they stay what they were."""
+        good = {query.name for query in self.queries}
+        return [one for one in stored if one.name not in good and (self.some_unnamed or one.name in self.at_fault)]
+
+
+def understood(texts: Sequence[QueryText], snapshot: Snapshot, inserted_at: str = "") -> Understood:
     """The queries, typed; `inserted_at` is the column that places a record in time where the query names none."""
     columns = {column.name: str(duckdb_type(column.type)) for column in snapshot.columns}
     default = inserted_at if columns.get(inserted_at) in _MOMENTS else ""
     parser = SelectParser(columns, sketches=installed())
     faults: list[Fault] = []
     queries = []
+    names = set()
     for text in texts:
         terms = replace(text.terms, time=text.terms.time or default)
-        query, wrong = read_query(parser, settled(replace(text, terms=terms), snapshot.definition.axis.interval_us))
-        mine = [*wrong, *_misfits(query, text, columns, snapshot)] if query else wrong
+        asked = settled(replace(text, terms=terms), snapshot.definition.axis.interval_us)
+        query, wrong = read_query(parser, asked) if text.select else (None, [])
+        misfitting = _misfits(query, text, columns, snapshot) if query and not text.faults else ()
+        mine = [*text.faults, *wrong, *misfitting]
         faults += mine
+        names |= {text.name} if mine else set()
         queries += [query] if query and not mine else []
-    if faults:
-        files = sorted({fault.file_name for fault in faults})
-        raise faulty(", ".join(files), faults, REFERENCE)
-    return queries
+    return Understood(tuple(queries), tuple(faults), frozenset(names))
 
 
 def _misfits(query: Query, text: QueryText, columns: Mapping[str, str], snapshot: Snapshot) -> Iterator[Fault]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from deltalake import DeltaTable
@@ -26,6 +26,7 @@ from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import NOTHING_KEPT, Assignment, Kept, Plan, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import Snapshot
 
 
 def derived_job(job: ArchiveJob, kind: str) -> ArchiveJob:
@@ -59,12 +60,27 @@ def kept_trees(job: ArchiveJob) -> Kept:
     return Kept(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))
 
 
-def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan) -> Assignment:
-    """The archive is observed, both derived archives are there, and say what they are derived by."""
+def stored_queries(answers: Snapshot) -> list[Query]:
+    """The queries that an answers archive is derived by; of any other archive, none."""
+    told = json.loads(answers.definition.derived or "{}")
+    return [Query.from_json(one) for one in told.get("queries", ())]
+
+
+def answered_queries(job: ArchiveJob) -> list[Query]:
+    """The queries that were answered so far, as they were."""
+    answers = derived_job(job, "answers")
+    return stored_queries(answers.snapshot()) if is_there(answers) else []
+
+
+def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collection[str] = ()) -> Assignment:
+    """The archive is observed, both derived archives are there, and say what they are derived by.
+
+    `broken` trees serve nobody any more.
+    """
     snapshot = job.snapshot()
     source = snapshot.definition
     partials, answers = derived_job(job, "partials"), derived_job(job, "answers")
-    assignment = assigned(queries, source.max_lifetime_us, kept_trees(partials), plan)
+    assignment = assigned(queries, source.max_lifetime_us, kept_trees(partials).without(broken), plan)
     horizon = _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))
     if ledger_of(snapshot).horizon != horizon:
         observe(job, horizon)

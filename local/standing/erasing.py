@@ -10,37 +10,41 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome
 from tidewheel.indexing.core.receipts import Tombstone
-from tidewheel.local.keys import digest_of, knows
+from tidewheel.local.keys import covered_rows
+from tidewheel.local.rows import file_schema
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.removing import remove_keys
 from tidewheel.queries.standing.query import Query
+from tidewheel.storage.snapshot import Snapshot
 
 
-def erase(
-    answers: ArchiveJob, queries: Sequence[Query], key: Sequence[str], new: Collection[Tombstone], salt: str
-) -> Outcome:
-    """Delete the answers of forgotten keys; `key` is the source's, `new` the tombstones not met yet."""
-    bounds = {one.digest: one.slot_max for one in new}
+def erase(answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: Collection[Tombstone]) -> Outcome:
+    """Delete the answers of forgotten keys; `new` are the source's tombstones that they have not met yet."""
+    key, schema = source.definition.key, file_schema(source)
     columns = {query.part: found for query in queries if (found := key_columns(query, key)) is not None}
 
     def hits(rows: pa.Table) -> pa.Array:
-        hit = [False] * rows.num_rows
+        hit = pa.repeat(pa.scalar(False), rows.num_rows)
         for part, names in columns.items():
-            if not set(names) <= set(rows.column_names) or not knows(pa.schema([rows.schema.field(n) for n in names])):
-                continue
-            for place, row in enumerate(rows.select([PART, "ins_slot", *names]).to_pylist()):
-                values = [row[name] for name in names]
-                if row[PART] == part and None not in values:
-                    bound = bounds.get(digest_of(key, values, salt))
-                    hit[place] = bound is not None and row["ins_slot"] <= bound
-        return pa.array(hit, pa.bool_())
+            mine = pc.fill_null(pc.equal(rows.column(PART), part), False).combine_chunks()
+            if pc.any(mine).as_py() and set(names) <= set(rows.column_names):
+                asked = _keys_of(rows.filter(mine), names, [schema.field(name) for name in key])
+                hit = pc.replace_with_mask(hit, mine, covered_rows(answers.hand, source, asked, list(new)))
+        return hit
 
     return remove_keys(answers, hits, tuple(new))
+
+
+def _keys_of(rows: pa.Table, names: Sequence[str], key: Sequence[pa.Field]) -> pa.Table:
+    """The keys of answers as the archive has them, and their slots."""
+    columns = [rows.column(stored).cast(field.type) for stored, field in zip(names, key, strict=True)]
+    return pa.table([rows.column("ins_slot"), *columns], names=["ins_slot", *(field.name for field in key)])
 
 
 def key_columns(query: Query, key: Sequence[str]) -> list[str] | None:

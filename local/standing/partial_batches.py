@@ -7,7 +7,7 @@ statement. Partials whose records are gone are kept where their queries ask for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import pyarrow as pa
@@ -27,7 +27,7 @@ from tidewheel.local.standing.stored_rows import digests, kept_partials, stored_
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.query import Counts, Erasure, Query
 from tidewheel.queries.standing.staleness import StalePartials
-from tidewheel.queries.standing.tree import Tree
+from tidewheel.queries.standing.tree import Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 
 # How many records are in memory at a time, if no single batch has more.
@@ -44,13 +44,18 @@ class BatchFolder:
     queries: Sequence[Query]
     connection: duckdb.DuckDBPyConnection
     now_us: int
+    failed: dict[str, InvalidInput] = field(default_factory=dict)  # by tree
+    guilty: dict[str, frozenset[str]] = field(default_factory=dict)  # by tree, who cannot be folded even alone
 
     @property
     def axis(self) -> TimeAxis:
         return self.reader.snapshot.definition.axis
 
     def fold(self, stale: Iterable[StalePartials], trees: Sequence[Tree], budget: Budget) -> Batches:
-        """The batches of partials that are stale, as their archive takes them; the oldest, if there is little time."""
+        """The batches of partials that are stale, as their archive takes them; the oldest, if there is little time.
+
+        Where a tree's records cannot be folded, `failed` tells why, and its batches are left as they are.
+        """
         keys = {one.key for one in stale}
         lineages: dict[BatchKey, tuple[str, ...]] = {}
         tables: list[pa.Table] = []
@@ -58,11 +63,28 @@ class BatchFolder:
             if tables and budget.is_spent():
                 break
             rows, coverages = self.reader.read_all(slots)
-            for tree in trees:
-                table, told = self._batches(tree, [one for one in slots if (one, tree.name) in keys], rows, coverages)
+            for tree in (tree for tree in trees if tree.name not in self.failed):
+                mine = [one for one in slots if (one, tree.name) in keys]
+                try:
+                    table, told = self._batches(tree, mine, rows, coverages)
+                except InvalidInput as error:
+                    self.failed[tree.name] = error
+                    self.guilty[tree.name] = self._guilty(tree, mine, rows)
+                    continue
                 lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}
                 tables.append(table)
         return Batches(pa.concat_tables(tables, promote_options="default") if tables else None, lineages)
+
+    def _guilty(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> frozenset[str]:
+        """Of the queries that share a tree whose records cannot be folded those that are to blame."""
+        found = set()
+        for query in (one for one in self.queries if tree.serves(one, 0)):
+            (alone,) = assigned([query], 0).trees
+            try:
+                self._folded(alone, slots, rows)
+            except InvalidInput:
+                found.add(query.name)
+        return frozenset(found)
 
     def _together(self, slots: Iterable[int], slots_max: int | None) -> Iterator[list[int]]:
         """Runs of slots whose batches are few enough records; of at most so many slots, twice as many each time."""
@@ -109,7 +131,7 @@ class BatchFolder:
             asking = ", ".join(query.name for query in self.queries if tree.serves(query, 0))
             raise InvalidInput(
                 f"the records of slot {self.axis.name(slots[0])} cannot be folded for {asking}: "
-                f"{one_line(str(error))}. Nothing was changed",
+                f"{one_line(str(error))}. Their answers stay as they were",
                 "mend the select or where of these queries, for example with try_cast or a wider type",
             ) from error
 

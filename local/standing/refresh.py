@@ -7,8 +7,9 @@ commits second has nothing left to bring.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,18 +17,20 @@ import pyarrow as pa
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
-from tidewheel.commits.undo import undo
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.budget import Budget, Left
+from tidewheel.local.standing.corrections import corrected
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, kept_trees
 from tidewheel.local.standing.derived import Batches, put
 from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folding import fold
+from tidewheel.local.standing.following import follow_undo
 from tidewheel.local.standing.known import known_of
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partial_rows import PartialRows
+from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, reader_of
 from tidewheel.local.standing.stored_rows import stored_answers
@@ -38,38 +41,12 @@ from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection, reflections
 from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, StalePartials, due_answers, stale_partials
 from tidewheel.queries.standing.tree import Assignment, Tree, assigned
-from tidewheel.storage.ledger_store import ledger_of, receipts_since
+from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.newest import Newest
 from tidewheel.storage.snapshot import Snapshot
 
 # Planners that toss coins toss the same ones again.
 SEED = 1
-
-
-@dataclass(frozen=True)
-class Refreshed:
-    """What a refresh did, or would do: stale partials and due answers with their reasons, and the two commits."""
-
-    stale: tuple[StalePartials, ...]
-    due: tuple[DueAnswers, ...]
-    partials: Outcome | None = None
-    answers: Outcome | None = None
-    erased: Outcome | None = None
-    timings_ms: Mapping[str, int] = field(default_factory=dict, compare=False)
-    left: Left = field(default_factory=Left)
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "stale": [{"slot": one.slot, "tree": one.tree, "why": one.why} for one in self.stale],
-            "due": [
-                {"slot": one.slot, "part": one.part, "reports": len(one.reports), "revision": one.revision,
-                 "why": one.why} for one in self.due
-            ],
-            "partials_version": None if self.partials is None else self.partials.version,
-            "answers_version": None if self.answers is None else self.answers.version,
-            "timings_ms": dict(self.timings_ms),
-            "left": asdict(self.left),
-        }  # fmt: skip
 
 
 @dataclass
@@ -89,28 +66,53 @@ class Refresh:
         self.watch, self.rows = Stopwatch(), PartialRows(self.partials)
         self.budget, self.left = Budget(), Left()
         self.waiting: list[StalePartials] = []
+        self.failed: list[InvalidInput] = []
+        self.apart: set[str] = set()  # queries that share with nobody
+        self.broken: set[str] = set()  # trees that serve nobody any more
 
     def run(self) -> Refreshed:
         """Compare, make partials, give answers."""
         if not self.queries and not is_there(self.partials):
             return Refreshed((), ())
         self.watch, self.budget = Stopwatch(), Budget(self.budget_s)
-        assignment = derive(self.job, self.queries, self.plan)
+        self.failed = []
+        assignment = derive(self.job, self.queries, self.plan, self.broken)
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
         remove_parts(self.answers, frozenset(query.part for query in self.queries))
         reader = reader_of(self.job)
-        self._follow_undo(reader)
-        stale, made = self._make_partials(reader, assignment)
+        for job in (self.partials, self.answers):
+            follow_undo(job, reader.state.watermark, self.queries)
+        stale, made, folder = self._make_partials(reader, assignment)
+        if self._parts_ways(folder, assignment):
+            return self.run()
+        self.failed += folder.failed.values()
+        assignment = assignment.without(folder.failed)
         reach("partials_committed")
         erased = self._erase(reader)
         self.watch.lap("erase")
         due, given = self._give_answers(reader, assignment)
         reach("answers_committed")
-        return Refreshed(tuple(stale), tuple(due), made, given, erased, self.watch.spent_ms, self.left)
+        return Refreshed(
+            tuple(stale), tuple(due), made, given, erased, tuple(self.failed), None, self.watch.spent_ms, self.left
+        )
 
     def plan(self, queries: Sequence[Query]) -> list[list[Query]]:
-        """Who shares, of queries that no tree serves yet."""
-        return planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)(queries)
+        """Who shares, of queries that no tree serves yet; who keeps others from their answers, with nobody."""
+        alone = [[one] for one in queries if one.name in self.apart]
+        others = [one for one in queries if one.name not in self.apart]
+        planned = planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)
+        return [*alone, *(planned(others) if others else ())]
+
+    def _parts_ways(self, folder: BatchFolder, assignment: Assignment) -> bool:
+        """Whether queries that cannot be folded share a tree with others that can: from now on they do not."""
+        found = False
+        for tree, guilty in folder.guilty.items():
+            sharing = {name for name, one in assignment.tree_of.items() if one == tree}
+            if guilty & sharing and sharing - guilty:
+                self.apart |= guilty & sharing
+                self.broken.add(tree)
+                found = True
+        return found
 
     def assignment(self) -> Assignment:
         """Which tree serves whom, or will after a refresh."""
@@ -133,49 +135,26 @@ class Refresh:
                for one in due_answers(state, query, reflected[assignment.tree_of[query.name]])]  # fmt: skip
         return Refreshed(tuple(stale), tuple(due))
 
-    def _follow_undo(self, reader: SlotReader) -> None:
-        """Where the source's watermark went back, the derived archives go back to before they followed it.
-
-        Where they cannot, as rows were removed for good since, they stay ahead: no harm, as long as nothing that is
-        derived now would count as expired by then.
-        """
-        watermark, axis = reader.state.watermark, reader.snapshot.definition.axis
-        for job in (self.partials, self.answers):
-            snapshot = job.snapshot()
-            if watermark is None or snapshot.watermark is None or snapshot.watermark <= watermark:
-                continue
-            before = [version for version, receipt in receipts_since(snapshot, -1)
-                      if receipt.watermark is None or receipt.watermark <= watermark]  # fmt: skip
-            try:
-                undo(job, max(before))
-            except InvalidInput as error:
-                lives_us = min((query.terms.keep_us for query in self.queries), default=0)
-                lives_us = min([lives_us, *(query.terms.revise_us for query in self.queries)])
-                if (snapshot.watermark - watermark) * axis.interval_us > lives_us:
-                    raise InvalidInput(
-                        f"the archive went back to slot {axis.name(watermark)}, and {job.location.uri} cannot follow: "
-                        f"{error.message}",
-                        "delete the folders of its partials and answers, then refresh: they are derived again",
-                    ) from error
-
     # Partials.
 
-    def _make_partials(self, reader: SlotReader, assignment: Assignment) -> tuple[list[StalePartials], Outcome | None]:
+    def _make_partials(
+        self, reader: SlotReader, assignment: Assignment
+    ) -> tuple[list[StalePartials], Outcome | None, BatchFolder]:
         ledger = ledger_of(self.partials.snapshot())
         source = reader.state.ledger
         axis, now_us = reader.snapshot.definition.axis, present_us(self.job, reader)
         stale = stale_partials(axis, now_us, source, ledger, assignment.trees)
         self.watch.lap("compare")
-        if not stale and ledger.watermark == source.watermark:
-            return [], None
         folder = BatchFolder(self.partials, reader, self.queries, self.connection, now_us)
+        if not stale and ledger.watermark == source.watermark:
+            return [], None, folder
         batches = folder.fold(stale, assignment.trees, self.budget)
-        self.waiting = [one for one in stale if one.key not in batches.lineages]
+        self.waiting = [one for one in stale if one.key not in batches.lineages and one.tree not in folder.failed]
         stale = [one for one in stale if one.key in batches.lineages]
         self.watch.lap("partials")
         made = put(self.partials, batches, source.watermark)
         self.watch.lap("commit_partials")
-        return stale, made
+        return stale, made, folder
 
     # Answers.
 
@@ -192,16 +171,18 @@ class Refresh:
             if given and self.budget.is_spent():
                 break
             mine = {query.part: due.pop(query.name) for query in queries}
-            given += [one for some in mine.values() for one in some]
             if any(one.reports for some in mine.values() for one in some):
-                tables += self._answers_of(assignment.tree(queries[0].name), queries, mine, partials, reader, states)
+                tree = assignment.tree(queries[0].name)
+                tables += self._answers_of_each(tree, queries, mine, partials, reader, states)
                 self.watch.lap("fold")
+            given += [one for some in mine.values() for one in some]
         states.keep({query.part for query in self.queries if query.technique})
         self.left = self._left(state, [one for some in due.values() for one in some])
         if not given and state.answers.watermark == state.source.watermark:
             return [], None
         rows = pa.concat_tables(tables, promote_options="default") if tables else None
         lineages = {one.key: (one.digest,) for one in given}
+        rows, given = corrected(self.answers, self.connection, rows, given)
         self.rows.let_go()
         outcome = put(self.answers, Batches(rows, lineages), state.source.watermark)
         self.watch.lap("commit_answers")
@@ -215,7 +196,7 @@ class Refresh:
         for one in self.waiting:
             waiting.setdefault(one.tree, []).append(one.slot)
         found = {}
-        for query in self.queries:
+        for query in (one for one in self.queries if one.name in assignment.tree_of):
             tree = assignment.tree_of[query.name]
             due = due_answers(state, query, reflected[tree])
             found[query.name] = can_be_given(due, state, query, sorted(waiting.get(tree, ())))
@@ -240,7 +221,7 @@ class Refresh:
         key = reader.snapshot.definition.key
         known = set(ledger_of(self.answers.snapshot()).tombstones)
         new = [one for one in reader.state.ledger.tombstones if one.columns == key and one not in known]
-        return erase(self.answers, self.queries, key, new, reader.snapshot.definition.salt) if new else None
+        return erase(self.answers, self.queries, reader.snapshot, new) if new else None
 
     def _answer_state(self, reader: SlotReader, answers: Ledger) -> AnswerState:
         return AnswerState(
@@ -250,6 +231,19 @@ class Refresh:
             source=reader.state.ledger,
             answers=answers,
         )
+
+    def _answers_of_each(
+        self, tree: Tree, queries: Sequence[Query], due: dict[str, list[DueAnswers]], *rest: Any
+    ) -> list[pa.Table]:
+        """The answers of a tree's queries; of one that cannot be answered, none, and nothing of it is due."""
+        try:
+            return self._answers_of(tree, queries, due, *rest)
+        except InvalidInput as error:
+            if len(queries) > 1:
+                return [one for query in queries for one in self._answers_of_each(tree, [query], due, *rest)]
+            self.failed.append(error)
+            due.pop(queries[0].part)
+            return []
 
     def _answers_of(
         self,
@@ -281,6 +275,9 @@ def present_us(job: ArchiveJob, reader: SlotReader) -> int:
 def refresh(
     job: ArchiveJob, queries: Sequence[Query], progress: Callable[[str], None] = lambda step: None
 ) -> Refreshed:
-    """Bring an archive's standing queries up to date."""
+    """Bring an archive's standing queries up to date; what kept some from being answered is raised in the end."""
     progress("comparing")
-    return Refresh(job, queries).run()
+    done = Refresh(job, queries).run()
+    if done.wrong:
+        raise done.wrong
+    return done

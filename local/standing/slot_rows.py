@@ -24,7 +24,7 @@ from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.core.receipts import Batch, Deed, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.local.keys import are_forgotten, knows
+from tidewheel.local.keys import covered_rows
 from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.queries.standing.lineage import Cover, Coverage
 from tidewheel.storage.ledger_store import entry_receipt, receipts_since, state_of
@@ -49,6 +49,7 @@ class SlotReader:
     snapshot: Snapshot
     state: TableState
     _versions: dict[int, Snapshot] = field(default_factory=dict)
+    _beside: dict[tuple[int, str], pa.Table | None] = field(default_factory=dict)  # by batch, what was not stored
 
     def read(self, slot: int) -> SlotRows:
         """The records of the slot's latest batch."""
@@ -66,7 +67,9 @@ class SlotReader:
 
     def read_all(self, slots: Sequence[int]) -> tuple[pa.Table, dict[int, Coverage]]:
         """The records of several slots' latest batches. Those that lie whole in the newest version are read at once."""
-        found = {slot: self.read(slot) for slot in slots if not self._is_whole(slot)}
+        others = [slot for slot in slots if not self._is_whole(slot)]
+        self._read_beside(others)
+        found = {slot: self.read(slot) for slot in others}
         whole = [slot for slot in slots if slot not in found]
         rows = pa.concat_tables([self._rows(self.snapshot, whole), *(one.rows for one in found.values())])
         return rows, {slot: found[slot].coverage if slot in found else ALL for slot in slots}
@@ -88,7 +91,10 @@ class SlotReader:
         unstored = receipt.short_lived + receipt.dead_on_arrival
         if not unstored:
             return []
-        rows = UNSTORED_TABLE.read(self.job.location, {(receipt.slot, batch.attempt)}) if receipt.beside else None
+        key = (receipt.slot, batch.attempt)
+        if key not in self._beside:
+            self._read_beside([receipt.slot])
+        rows = self._beside.pop(key, None) if receipt.beside else None
         if rows is None or rows.num_rows != unstored:
             raise _GoneError("records that came and were not stored are not kept")
         schema = file_schema(self.snapshot)
@@ -96,6 +102,18 @@ class SlotReader:
         if batch.erasure:  # a sweep follows its forget, and may be under way
             rows = self._without_forgotten_since(rows, receipt.slot)
         return [rows]
+
+    def _read_beside(self, slots: Sequence[int]) -> None:
+        """Read what was not stored of some batches at once. Cost: the side table is opened, and its files for them."""
+        batches = self.state.ledger.batches
+        keys = {(slot, batches[slot, ""].attempt) for slot in slots if (slot, "") in batches} - self._beside.keys()
+        rows = UNSTORED_TABLE.read(self.job.location, keys) if keys else None
+        places: dict[tuple[int, str], list[int]] = {key: [] for key in keys}
+        for place, key in enumerate(UNSTORED_TABLE.keys(rows) if rows is not None else ()):
+            places[key].append(place)
+        self._beside |= {
+            key: None if rows is None else rows.take(pa.array(mine, pa.int64())) for key, mine in places.items()
+        }
 
     def _what_lives(self, slot: int, why: str) -> SlotRows:
         """What is still alive of the slot, for those who count the living; others learn why it is not all."""
@@ -121,7 +139,14 @@ class SlotReader:
 
     def _without_forgotten_since(self, rows: pa.Table, slot: int) -> pa.Table:
         later = [one for one in self.state.ledger.tombstones if one.slot_max >= slot]
-        return _without_forgotten(rows, later, self.snapshot) if later and rows.num_rows else rows
+        return self._without_forgotten(rows, later) if later and rows.num_rows else rows
+
+    def _without_forgotten(self, rows: pa.Table, tombstones: Sequence[Tombstone]) -> pa.Table:
+        """Rows that no tombstone covers: by their key, or as a whole."""
+        try:
+            return rows.filter(pc.invert(covered_rows(self.job.hand, self.snapshot, rows, tombstones)))
+        except TidewheelError as error:
+            raise _GoneError(f"what was forgotten since cannot be told apart: {error.message}") from error
 
     def _rows(self, snapshot: Snapshot, slots: Sequence[int]) -> pa.Table:
         """The rows of some slots; `slots` ascend."""
@@ -180,15 +205,6 @@ def _told(
                  if (one.slot, receipt.attempt) in wanted}
             )  # fmt: skip
     return found
-
-
-def _without_forgotten(rows: pa.Table, tombstones: Sequence[Tombstone], snapshot: Snapshot) -> pa.Table:
-    """Rows whose key no tombstone covers."""
-    key, salt = snapshot.definition.key, snapshot.definition.salt
-    schema = pa.schema([rows.schema.field(name) for name in key])
-    if any(one.columns != key for one in tombstones) or not knows(schema):
-        raise _GoneError("records were forgotten since by more than keys that can be told apart here")
-    return rows.filter(pc.invert(are_forgotten(rows, tombstones, key, salt)))
 
 
 def reader_of(job: ArchiveJob) -> SlotReader:

@@ -6,11 +6,11 @@ answers.top_talkers   window_start, window_end, the groups and outputs, rows, co
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from tidewheel.local.standing.asking import KEPT, about_of
 from tidewheel.local.standing.columns import answer_columns
+from tidewheel.local.standing.derivation import stored_queries
 from tidewheel.local.standing.derived import PART
 from tidewheel.queries.standing.query import Query
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_literal
@@ -18,12 +18,6 @@ from tidewheel.sql.views import published_name, published_view, quote_for_spark
 from tidewheel.storage.snapshot import Snapshot
 
 SCHEMA = "answers"
-
-
-def stored_queries(answers: Snapshot) -> list[Query]:
-    """The queries that an answers archive is derived by; of any other archive, none."""
-    told = json.loads(answers.definition.derived or "{}")
-    return [Query.from_json(one) for one in told.get("queries", ())]
 
 
 def answer_views(answers: Snapshot, source: Sql) -> dict[str, Sql]:

@@ -84,6 +84,7 @@ class QueryText:
     terms: Terms
     technique: str = ""
     tests: tuple[Mapping[str, Any], ...] = ()
+    faults: tuple[Fault, ...] = ()  # of its own lines; what they leave unsaid has the defaults
     fault: Callable[[str, str, str], Fault] = field(default=_no_fault, compare=False, repr=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tidewheel.indexing.archive_file import column_kinds
+from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.durations import DURATION_MAX_US, MICROS_PER_UNIT, duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml import kinds
@@ -50,10 +51,22 @@ def _tests(value: object) -> tuple[dict[str, object], ...]:
     return tuple(value)
 
 
+def _archive(value: object) -> str:
+    source, _, kind = str(value).rpartition(".")
+    if source and kind in DERIVED_KINDS:
+        raise InvalidInput(
+            f"{kind} follow from queries, so no query stands on them",
+            f'ask the archive, "{source}"; answers are combined in SQL: '
+            f"tidewheel sql {source} 'select ... from answers.NAME'",
+        )
+    return str(kinds.NAME.check(value))
+
+
 _WINDOW_DURATION = duration(
     1, WINDOW_MAX_US, f'the longest window is {duration_text(WINDOW_MAX_US)}; write "live" for everything alive'
 )
 _SQL_SCHEMA = {"type": "string", "minLength": 1}
+OF = ValueKind(kinds.NAME.title, _archive, kinds.NAME.schema)
 SQL = ValueKind("SQL expression", _sql, _SQL_SCHEMA)
 SQL_LIST = ValueKind("list of SQL expressions", _sql_list, {"type": "array", "items": _SQL_SCHEMA})
 WINDOW = ValueKind("duration, or `live`", _window, {"anyOf": [{"const": LIVE}, _WINDOW_DURATION.schema]})
@@ -72,7 +85,7 @@ FIELDS: tuple[Field, ...] = (
         "top_talkers", default=_LATER, default_note="the name of the file",
     ),
     Field(
-        "query", "of", kinds.NAME,
+        "query", "of", OF,
         "The archive that is asked.",
         "netflow",
     ),

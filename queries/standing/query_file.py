@@ -6,16 +6,23 @@ their line through `QueryText.fault`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.toml.lines import element
 from tidewheel.indexing.toml.page import Fault, Page, faulty, page_content
-from tidewheel.queries.standing.query import Counts, QueryText, Terms
+from tidewheel.queries.standing.query import Counts, Erasure, QueryText, Terms
 from tidewheel.queries.standing.query_fields import FORM
+
+# Of a query with faults, what its lines do not say.
+_UNSAID: dict[str, Any] = {
+    "of": "", "select": "", "group_by": (), "window": 1, "offset": 0, "ahead": 0, "late": 0, "revise": 0, "keep": 0,
+    "erasure": Erasure.DELETE, "technique": "", "test": (),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,18 +36,32 @@ class Misfit:
 
 def parse_query_file(text: str, file_name: str) -> tuple[QueryText, ...]:
     """The queries of a file; `InvalidInput` with all its faults (`values["faults"]`)."""
-    stem = file_name.rsplit("/", 1)[-1].removesuffix(".toml")
-    pages = list(_pages(text, file_name))
-    faults = [fault for page in pages for fault in _faults(page, several=len(pages) > 1)]
-    texts = [] if faults else [_query_text(page, stem) for page in pages]
-    for number, one in enumerate(texts):
-        if one.name in {other.name for other in texts[:number]}:
-            faults.append(one.fault("name", "a second query of that name", "give each query a name of its own"))
-    if not pages:
-        faults.append(Fault(file_name, 1, "[query]", "no query", "write [query] with of, select and window"))
-    if faults:
+    texts = told_apart(read_query_file(text, file_name))
+    if faults := [fault for one in texts for fault in one.faults]:
         raise faulty(file_name, faults, FORM.reference)
     return tuple(texts)
+
+
+def read_query_file(text: str, file_name: str) -> list[QueryText]:
+    """The queries of a file, each with its own faults; `InvalidInput` if the file says of none what it is."""
+    stem = file_name.rsplit("/", 1)[-1].removesuffix(".toml")
+    pages = list(_pages(text, file_name))
+    if not pages:
+        fault = Fault(file_name, 1, "[query]", "no query", "write [query] with of, select and window")
+        raise faulty(file_name, [fault], FORM.reference)
+    return [_query_text(page, stem, tuple(_faults(page, several=len(pages) > 1))) for page in pages]
+
+
+def told_apart(texts: Iterable[QueryText]) -> list[QueryText]:
+    """The queries; those of one archive that have one name are at fault, whichever file they stand in."""
+    given = list(texts)
+    counts = Counter((one.of, one.name) for one in given)
+    return [one if counts[one.of, one.name] == 1 else _second(one) for one in given]
+
+
+def _second(one: QueryText) -> QueryText:
+    fault = one.fault("name", f"two queries are named {one.name}", "give each a name of its own")
+    return replace(one, faults=(*one.faults, fault))
 
 
 def misfits(terms: Terms, axis: TimeAxis) -> Iterator[Misfit]:
@@ -96,8 +117,9 @@ def _own_misfits(values: Mapping[str, Any]) -> Iterator[Misfit]:
         yield Misfit("offset", "not below the slide", "give what is left after whole slides")
 
 
-def _query_text(page: Page, stem: str) -> QueryText:
-    values = {place.removeprefix("query."): value for place, value in page.values.items()}
+def _query_text(page: Page, stem: str, faults: tuple[Fault, ...]) -> QueryText:
+    said = {place.removeprefix("query."): value for place, value in page.values.items()}
+    values = {**_UNSAID, **said}
     window_us = values["window"]
     return QueryText(
         name=values.get("name", stem),
@@ -122,5 +144,6 @@ def _query_text(page: Page, stem: str) -> QueryText:
         ),
         technique=values["technique"],
         tests=values["test"],
+        faults=faults,
         fault=lambda key, wrong, remedy: page.fault(f"query.{key}", wrong, remedy),
     )

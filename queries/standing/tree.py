@@ -9,8 +9,8 @@ same, and a query that needs more gets another tree.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -124,6 +124,11 @@ class Assignment:
     trees: tuple[Tree, ...]
     tree_of: Mapping[str, str]  # query's name -> tree's name
 
+    def without(self, trees: Collection[str]) -> Assignment:
+        """The same without some trees and the queries they serve."""
+        kept = {query: tree for query, tree in self.tree_of.items() if tree not in trees}
+        return replace(self, trees=tuple(tree for tree in self.trees if tree.name not in trees), tree_of=kept)
+
     def tree(self, query: str) -> Tree:
         name = self.tree_of[query]
         return next(tree for tree in self.trees if tree.name == name)
@@ -135,6 +140,9 @@ class Kept:
 
     trees: tuple[Tree, ...] = ()
     tree_of: Mapping[str, str] = field(default_factory=dict)  # query's part -> tree's name
+
+    def without(self, trees: Collection[str]) -> Kept:
+        return replace(self, trees=tuple(tree for tree in self.trees if tree.name not in trees))
 
     def serving(self, query: Query, life_us: int) -> Tree | None:
         """The tree that the query had, if it still serves; else any other that does."""

@@ -97,18 +97,22 @@ def test_a_forget_says_what_it_took_out_of_the_quarantine(tmp_path: Path) -> Non
     awaiting = status(archive.job).awaiting
     assert awaiting is not None
     assert awaiting == type(awaiting)(0, 0)
-    assert "1 quarantined record would be forgotten as well" in forgotten(archive, "key = 'a'", "--dry-run").stdout
+    beside = "1 record beside the archive (quarantined, or not stored)"
+    assert f"{beside} would be forgotten as well" in forgotten(archive, "key = 'a'", "--dry-run").stdout
     done = forgotten(archive, "key = 'a'", "--yes", "--json")
     assert json.loads(done.stdout)["quarantined_forgotten"] == 1
     # Nothing stored matches any more; the quarantine alone does.
     answer = forgotten(archive, "key = 'b'", "--yes")
-    assert "nothing that is stored matched" in answer.stdout
-    assert "1 quarantined record forgotten as well" in answer.stdout
+    assert f"{beside} forgotten as well" in answer.stdout
     # What a stored record has and a quarantined one does not is no error.
     assert forgotten(archive, "valid_until < timestamp '1970-01-01T00:00:01Z'", "--yes").exit_code == 0
     table = QUARANTINE.open(archive.job.location)
     assert table is not None
     assert [json.loads(row)["key"] for row in table.to_pyarrow_table().column("record").to_pylist()] == ["c"]
+    # What was forgotten there stays forgotten when its batch comes again.
+    receipt = update(archive.job, [0]).receipt
+    assert receipt is not None
+    assert [(one.forgotten, one.quarantined) for one in receipt.slots] == [(3, 1)]
 
 
 TERMS = (

@@ -19,6 +19,7 @@ from tests.support.built_table import BuiltTable
 from tests.support.columns import column
 from tests.whole.test_old_archives import Unpacked, comparable
 from tidewheel.cli import main
+from tidewheel.hands import Hands
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.expressions import keyed_digest
 from tidewheel.jobs.data.key_digests import key_digests
@@ -37,6 +38,7 @@ def test_every_type_of_key(tmp_path: Path, spark: SparkSession, name: str) -> No
     digest = keyed_digest(["key"], snapshot.definition.salt)
     found = [row[0] for row in records.selectExpr(f"{digest} as digest").collect()]
     assert len(set(found)) == len(set(map(repr, kind.values)))
+    assert Hands().record_digests(snapshot, ["key"], pa.table({"key": pa.array(kind.values, kind.arrow)})) == found
     values = pa.array(kind.values, kind.arrow).to_pylist()
     for stored, value in zip(found, values, strict=True):
         as_value, as_text = ({*key_digests(spark, snapshot, [(one,)])} for one in (value, printed(value)))

@@ -171,7 +171,7 @@ order_by = "n"
         ("[archive]\nname = 'x'", "unknown section archive"),
         ("query = 3", "not a section"),
         (query("count(*)") + "\n" + "offset = '2h'\nslide = '1h'", "not below the slide"),
-        ("[[query]]\nname='a'\nof='n'\nselect='count(*)'\nwindow='1h'\n" * 2, "a second query of that name"),
+        ("[[query]]\nname='a'\nof='n'\nselect='count(*)'\nwindow='1h'\n" * 2, "two queries are named a"),
         (query("count(*)", "window = '500d'").replace('window = "1h"\n', ""), "longer than"),
     ],
 )

@@ -13,7 +13,7 @@ from tests.simulator.world import ModelFile, part_of
 from tests.support.model_table import cells_of, fact_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.conserved import check_conserved
-from tidewheel.commits.procedure import Hits, Lap, Try
+from tidewheel.commits.procedure import Hits, Lap, Swept, Try
 from tidewheel.commits.put import Slots
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written
@@ -29,6 +29,8 @@ from tidewheel.storage.entry import NewFile
 from tidewheel.storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tests.simulator.actors import Actor
 
 ROWS_PER_FILE = 4
@@ -96,8 +98,11 @@ class MemoryHand:
     def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
         return frozenset(str(key) for (key,) in keys)
 
-    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> int:
-        return 0
+    def record_digests(self, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
+        raise AssertionError("nobody derives from it")
+
+    def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> Swept:
+        return Swept()
 
     def _kept(self, one: Try, plan: Plan) -> Placed:
         placed: Placed = defaultdict(list)

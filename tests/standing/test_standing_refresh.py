@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -19,7 +20,8 @@ from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.core.slots import micros
 from tidewheel.jobs.audit.compare import audit
-from tidewheel.local.standing.refresh import Refreshed, refresh
+from tidewheel.local.standing.refresh import refresh
+from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.select_parser import SelectParser
@@ -111,6 +113,28 @@ def test_a_replay_corrects_the_answers_it_touches_and_no_others(tmp_path: Path) 
     assert changed == {6, 7, 8} == {one.slot + 1 for one in done.due}
     assert (after[6,]["total"], after[6,]["revision"]) == (4 + 5 + 100, 1)
     assert after[5,] == before[5,]
+
+
+def test_an_answer_that_says_the_same_is_not_given_again(tmp_path: Path) -> None:
+    """Its window holds something else, of which the answer tells nothing: revision and version stay."""
+    archive = LocalArchive(tmp_path).create()
+    most = query_of("much", 'select = "sum(v) > 50 as much"\nwindow = "3m"\nrevise = "9m"\nkeep = "1h"')
+    for slot in range(6):
+        archive.update({slot: [event(slot, 30, lives=9)]})
+    refresh(archive.job, [most])
+    archive.update({3: [event(3, 40, lives=9)]})
+    done = refresh(archive.job, [most])
+    assert (len(done.stale), done.due) == (1, ())
+    assert {one["revision"] for one in answers(archive, most).values()} == {0}
+    assert refresh(archive.job, [most]) == Refreshed((), ())
+    archive.update({3: [event(3, -5, lives=9)]})
+    archive.update({5: [event(5, 20, lives=9)]})
+    done = refresh(archive.job, [most])
+    assert [(one.slot + 1, one.revision) for one in done.due] == [(6, 2)]
+    found = answers(archive, most, minutes=True)
+    assert {at: one["revision"] for (at,), one in found.items() if one["revision"]} == {6: 1}
+    assert [one["much"] for _, one in sorted(found.items())] == [False, True, True, True, True, False]
+    assert audit_is_clean(archive)
 
 
 def test_an_undo_takes_answers_back(tmp_path: Path) -> None:
@@ -300,6 +324,31 @@ def test_a_forgotten_key_leaves_answers_of_any_age(tmp_path: Path) -> None:
     assert answers(archive, TOTAL, minutes=True)[2,]["total"] == 6, "older than revise: given, and kept"
     assert refresh(archive.job, [old, TOTAL]) == Refreshed((), ())
     assert audit_is_clean(archive)
+
+
+def test_a_forgotten_key_of_any_type_leaves_old_answers(tmp_path: Path, spark: object) -> None:
+    """Floating point is written by Spark's Java: whoever erases asks for it."""
+    archive = LocalArchive(tmp_path, span=30, key=("x",)).create()
+    old = query_of("old", 'select = "sum(v) as s"\ngroup_by = ["x"]\nwindow = "1m"\nrevise = "2m"\nkeep = "1h"')
+    for slot in range(6):
+        archive.update({slot: [replace(event(slot, 1, lives=20), x=one) for one in (0.1, 2e-9, None, slot / 7)]})
+        refresh(archive.job, [old])
+    forget(archive.job, keys=[(2e-9,)])
+    refresh(archive.job, [old])
+    left = {key for _, key in answers(archive, old, minutes=True)}
+    assert left == {0.1, None, *(slot / 7 for slot in range(6))}
+    assert audit_is_clean(archive)
+
+
+def test_a_predicate_reaches_what_was_counted_and_not_stored(tmp_path: Path, spark: object) -> None:
+    archive = observed(tmp_path)
+    assert totals(archive) == [15, 14, 30]
+    forgotten = forget(archive.job, where="k = 'short'")
+    assert (forgotten.rows_found, forgotten.quarantined_forgotten, len(forgotten.plan.tombstones)) == (0, 1, 1)
+    assert totals(archive) == [11, 10, 26]
+    forget(archive.job, where="v >= 8")  # one beside the archive, and one in it
+    assert totals(archive) == [3, 2, 2]
+    assert forget(archive.job, where="v = 8").found_nothing
 
 
 @pytest.mark.parametrize(("erasure", "complete", "total"), [("delete", 1 / 3, 1), ("keep", 1.0, 5)])

@@ -52,6 +52,7 @@ class LocalArchive:
     axis: TimeAxis = field(default_factory=lambda: TimeAxis(MINUTE_US))
     now_us: int = field(default_factory=now_us)
     grace_us: int = 3600 * 1_000_000
+    key: tuple[str, ...] = ("k",)
 
     @property
     def job(self) -> ArchiveJob:
@@ -61,7 +62,7 @@ class LocalArchive:
         layout = Layout(LayoutKind.ROUND_ROBIN, 1, classes, self.span)
         definition = Definition(
             name="m",
-            key=("k",),
+            key=self.key,
             axis=self.axis,
             max_lifetime_us=self.span * self.axis.interval_us,
             clock=Clock.DATA,

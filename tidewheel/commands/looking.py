@@ -45,14 +45,15 @@ def status(output: Output, archive: str) -> None:
     output.show({**told.to_json(), "queries": [one.to_json() for one in queries]}, view)
     if fault is not None:
         output.warn(
-            f"the standing queries cannot be read: {fault.message}\nsee: tidewheel query check {shlex.quote(archive)}"
+            f"some standing queries cannot be read: {fault.message}\nsee: tidewheel query check {shlex.quote(archive)}"
         )
 
 
 def _standing(archive: Archive) -> tuple[list[Standing], TidewheelError | None]:
-    """The archive's standing queries, or what is wrong with their files: an archive is looked at all the same."""
+    """The archive's standing queries, and what is wrong with their files: an archive is looked at all the same."""
+    queries = archive.queries
     try:
-        return archive.queries.standing() if archive.queries.texts() else [], None
+        return (queries.standing(), queries.wrong) if queries.texts() else ([], None)
     except TidewheelError as error:
         return [], error
 

@@ -16,6 +16,7 @@ from tidewheel.output import Output
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.queries.standing.query import QueryText
+    from tidewheel.standing import StandingQueries
 
 
 @click.group(short_help="Write, check, test and explain standing queries.")
@@ -57,11 +58,13 @@ def listing(output: Output, archive: str) -> None:
       tidewheel query list netflow --json
     """
     with opened(output, archive, "reading the queries") as opened_archive:
-        told = opened_archive.queries.standing()
+        queries = opened_archive.queries
+        told = queries.standing()
 
     from tidewheel.views.queries import standing_view
 
     output.show({"queries": [one.to_json() for one in told]}, lambda: standing_view(told))
+    _tell_wrong(output, queries, archive)
 
 
 @command
@@ -96,11 +99,13 @@ def explain(output: Output, archive: str, name: str, technique: str, shared: boo
       tidewheel query explain netflow top_talkers --shared --json
     """
     with opened(output, archive, "comparing") as opened_archive:
-        told = opened_archive.queries.explain(name, technique=technique, shared=shared)
+        queries = opened_archive.queries
+        told = queries.explain(name, technique=technique, shared=shared)
 
     from tidewheel.views.queries import explained_view
 
     output.show(told.to_json(), lambda: explained_view(told))
+    _tell_wrong(output, queries, archive)
 
 
 @command
@@ -182,7 +187,7 @@ def refresh(output: Output, archive: str, dry_run: bool, allow_many: bool, budge
     """
     with opened(output, archive, "comparing") as opened_archive:
         before = opened_archive.queries.texts()
-        done = opened_archive.queries.refresh(dry_run=dry_run, allow_many=allow_many, budget_s=budget_s)
+        done = opened_archive.queries.refreshed(dry_run=dry_run, allow_many=allow_many, budget_s=budget_s)
         axis = opened_archive.axis
 
     from tidewheel.views.queries import refreshed_view
@@ -190,6 +195,14 @@ def refresh(output: Output, archive: str, dry_run: bool, allow_many: bool, budge
     output.show(done.to_json(), lambda: refreshed_view(done, axis, dry_run=dry_run))
     if _edited(opened_archive, before):
         output.warn("query files were edited meanwhile: these are the answers as the files were before; refresh again")
+    if done.wrong:
+        raise done.wrong
+
+
+def _tell_wrong(output: Output, queries: StandingQueries, archive: str) -> None:
+    """Queries with faults keep nobody from the others, and are what they were when they were answered last."""
+    if queries.wrong:
+        output.warn(f"some query files have faults: tidewheel query check {archive}")
 
 
 def _edited(archive: Archive, before: list[QueryText]) -> bool:
@@ -231,8 +244,9 @@ def ask(output: Output, archive: str, name: str, plot: str | None, **how: Any) -
     if picture is not None:
         check_path(picture)
     with opened(output, archive, "reading the answers") as opened_archive:
-        answers = opened_archive.queries.ask(name, **how)
-        drawn = None if plot is None else answer_plot(opened_archive.queries.query(name), answers)
+        queries = opened_archive.queries
+        answers = queries.ask(name, **how)
+        drawn = None if plot is None else answer_plot(queries.query(name), answers)
     if picture is not None and drawn is not None:
         draw(drawn, f"{name} of {archive}", picture)
         output.show({"query": name, "file": str(picture)}, lambda: f"{picture} was written")
@@ -240,6 +254,7 @@ def ask(output: Output, archive: str, name: str, plot: str | None, **how: Any) -
         output.show(answers_document(name, answers), lambda: drawn or answers_view(answers))
     if said := lacking(name, archive, answers):
         output.warn(said)
+    _tell_wrong(output, queries, archive)
 
 
 @command

@@ -45,8 +45,8 @@ def outcome_view(outcome: Outcome, axis: TimeAxis) -> RenderableType:
 
 
 def forgotten_view(outcome: Outcome, axis: TimeAxis, *, dry_run: bool) -> RenderableType:
-    """The same of a forget, with what it took out of the quarantine, where no receipt counts it."""
-    swept = counted(outcome.quarantined_forgotten, "quarantined record")
+    """The same of a forget, with what it took from beside the archive, which no receipt counts."""
+    swept = f"{counted(outcome.quarantined_forgotten, 'record')} beside the archive (quarantined, or not stored)"
     if not outcome.quarantined_forgotten:
         return outcome_view(outcome, axis)
     if dry_run:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tidewheel.local.standing.looking import Explained, Standing
-    from tidewheel.local.standing.refresh import Refreshed
+    from tidewheel.local.standing.refreshed import Refreshed
 
 ROWS_SHOWN = 100
 QUERIES_SHOWN = 10
@@ -77,7 +77,7 @@ def _reach(one: Standing, archive: str) -> str:
 def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> RenderableType:
     """What was stale and due, with the reasons, and the versions that came of it."""
     if not done.stale and not done.due:
-        return _left_line(done) or "nothing is stale"
+        return _left_line(done) or ("nothing else is stale" if done.wrong else "nothing is stale")
     table = plain_table("what", "part", "slots", "why", left=(0, 1, 2, 3))
     for what, pairs in (("partials", [(one.tree, one.slot, one.why) for one in done.stale]),
                         ("answers", [(one.part.split("@")[0], one.slot, one.why) for one in done.due])):  # fmt: skip

@@ -1,0 +1,47 @@
+"""What a refresh did, or would do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from tidewheel.commits.attempt import Outcome
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.budget import Left
+from tidewheel.queries.standing.staleness import DueAnswers, StalePartials
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What a refresh did, or would do: stale partials and due answers with their reasons, and the two commits."""
+
+    stale: tuple[StalePartials, ...]
+    due: tuple[DueAnswers, ...]
+    partials: Outcome | None = None
+    answers: Outcome | None = None
+    erased: Outcome | None = None
+    failed: tuple[InvalidInput, ...] = ()  # of queries whose records cannot be folded
+    misread: InvalidInput | None = field(default=None, compare=False)  # of query files with faults
+    timings_ms: Mapping[str, int] = field(default_factory=dict, compare=False)
+    left: Left = field(default_factory=Left)
+
+    @property
+    def wrong(self) -> InvalidInput | None:
+        """What kept some queries from being answered; the others are."""
+        found = [one for one in (self.misread, *self.failed) if one]
+        if len(found) < 2:
+            return found[0] if found else None
+        return InvalidInput("\n  ".join(one.message for one in found), "; ".join(one.remedy for one in found))
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "stale": [{"slot": one.slot, "tree": one.tree, "why": one.why} for one in self.stale],
+            "due": [
+                {"slot": one.slot, "part": one.part, "reports": len(one.reports), "revision": one.revision,
+                 "why": one.why} for one in self.due
+            ],
+            "partials_version": None if self.partials is None else self.partials.version,
+            "answers_version": None if self.answers is None else self.answers.version,
+            "timings_ms": dict(self.timings_ms),
+            "left": asdict(self.left),
+        }  # fmt: skip
