@@ -209,8 +209,9 @@ def _hold(actor: Actor) -> None:
     snapshot = actor.job.snapshot(actor.order.version)
     actor.held = take_hold(snapshot, actor.order.number, actor.world.now_us)
     if actor.held is not None:
-        hold = actor.held.hold
-        actor.claim = Claim(hold.version, hold.until_us, len(actor.world.vacuumed_us))
+        # As it was written: a vacuum that has passed since may have found it over.
+        hold, written = actor.held.hold, reversed(actor.world.claims)
+        actor.claim = next(one for one in written if (one.version, one.until_us) == (hold.version, hold.until_us))
         actor.world.held.append(actor.claim)
 
 
