@@ -98,7 +98,8 @@ def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArch
         "--to-date", corrected.isoformat(), "--reprocess-behavior", "completed", "--run-backwards",
         "--max-active-runs", "2",
     )  # fmt: skip
-    wait(airflow, "a Spark to kill", lambda: kill_one_spark(airflow.pids["scheduler"]))
+    # So young that it has not committed: a run whose Spark dies after its commit needs no second try.
+    wait(airflow, "a Spark to kill", lambda: kill_one_spark(airflow.pids["scheduler"], age_max_s=4))
     wait(airflow, "all runs", lambda: len(page.all_states()) >= 4 and set(page.all_states().values()) == {"success"})
 
     applied = tide.applied()

@@ -11,12 +11,16 @@ from pathlib import Path
 
 import pytest
 
-_WITHOUT_EXEC = 'mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmpfs /tmp && exec "$@"'
+ROOT = Path(__file__).parent.parent.parent
+_WITHOUT_EXEC = "mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmpfs /tmp"
+# A checkout that lies in /tmp itself stays to be seen.
+_TREE_KEPT = f'mount --bind "$0" /mnt && {_WITHOUT_EXEC} && mkdir -p "$0" && mount --bind /mnt "$0"'
 
 
 def with_tmp_noexec(*command: str | Path) -> list[str]:
     """The command that runs a command there; the test is skipped where that is not permitted."""
-    inside = ["unshare", "--mount", "sh", "-c", _WITHOUT_EXEC, "sh"]
+    mounts = _TREE_KEPT if ROOT.is_relative_to("/tmp") else _WITHOUT_EXEC
+    inside = ["unshare", "--mount", "sh", "-c", f'{mounts} && exec "$@"', str(ROOT)]
     if shutil.which("unshare") is None:
         pytest.skip("unshare is not here; to have it: apt-get install util-linux")
     tried = subprocess.run([*inside, "true"], capture_output=True, text=True, check=False)
