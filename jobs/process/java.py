@@ -6,6 +6,7 @@ What Java says while it starts is kept, for it tells why it does not; once Spark
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from subprocess import TimeoutExpired
 from threading import Lock, Thread
@@ -22,6 +23,8 @@ from tidewheel.storage.machine import machine_fault
 # Said by every JVM that Spark starts, and by no option to be silenced.
 _NO_NEWS = b"WARNING: Using incubator modules"
 _OPTIONS_NEWS = b"Picked up "
+# What Spark's start script says of a Java that ended without a word: it was killed.
+_SCRIPT_AT_A_LOSS = re.compile(rb"spark-class: line \d+: (?:CMD: bad array subscript|.*\bKilled\b)")
 _KEPT_LINES_MAX = 50
 # Spark ends its own process with this code when the heap is full.
 _OUT_OF_MEMORY = 52
@@ -51,7 +54,8 @@ class JavaWords:
         """The first line that says what is wrong; nothing if Java ended without a word."""
         self._thread.join(timeout=1)
         with self._lock:
-            lines = [line.decode(errors="replace").strip() for line in self._kept if not line.startswith(_OPTIONS_NEWS)]
+            telling = [line for line in self._kept if not line.startswith(_OPTIONS_NEWS)]
+        lines = [line.decode(errors="replace").strip() for line in telling if not _SCRIPT_AT_A_LOSS.search(line)]
         return next((line for line in lines if line), "")
 
     def _listen(self) -> None:

@@ -79,6 +79,18 @@ def test_java_killed_in_the_middle_of_an_update(tide: TomlArchive) -> None:
     finished(tide)
 
 
+def test_java_killed_while_it_starts(tide: TomlArchive) -> None:
+    """Spark's own, or the small one that puts its command line together: nothing is missing, so one tries again."""
+    update = start(tide)
+    until = time.monotonic() + WAIT_S
+    while not kill_one_spark(update.pid, age_max_s=2):
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    said = refused(tide, update, 8)
+    assert "run the command again" in said
+    finished(tide)
+
+
 def folders(tide: TomlArchive) -> set[Path]:
     """What attempts have written into."""
     return set(tide.folder.glob("tables/tide/run-*"))
