@@ -65,7 +65,7 @@ def answers_asset(file: ArchiveFile) -> Asset:
 
 
 class RefreshQueries(ArchiveOperator):
-    """Give the answers that are missing, and correct those that are stale; skipped where there are none."""
+    """Give the answers that are missing, correct those that are stale, erase what was forgotten; else skipped."""
 
     ui_color = "#e3f0dc"
 
@@ -78,8 +78,8 @@ class RefreshQueries(ArchiveOperator):
         if done.wrong:
             raise done.wrong
         document = small_document(done.to_json())
-        if not document["answers_given"]:
-            raise AirflowSkipException("no answer is new, so the asset is not announced")
+        if not document["answers_given"] + document["answers_erased"]:
+            raise AirflowSkipException("no answer is new, corrected or erased, so the asset is not announced")
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra = document
@@ -92,6 +92,7 @@ def small_document(told: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "queries": sorted({one["part"].split("@")[0] for one in due}),
         "answers_given": sum(max(one["reports"], 1) for one in due),
+        "answers_erased": told["answers_erased"],
         "answers_corrected": sum(max(one["reports"], 1) for one in due if one["revision"]),
         "partials_made": len(told["stale"]),
         "partials_version": told["partials_version"],

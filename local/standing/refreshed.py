@@ -26,6 +26,13 @@ class Refreshed:
     left: Left = field(default_factory=Left)
 
     @property
+    def answers_erased(self) -> int:
+        """How many answers left as what they name was forgotten."""
+        receipt = None if self.erased is None else self.erased.receipt
+        cells = (cells for _, cells in (receipt.forgotten_parts if receipt else ()))
+        return sum(cell.rows for one in cells for cell in one.values())
+
+    @property
     def wrong(self) -> InvalidInput | None:
         """What kept some queries from being answered; the others are."""
         found = [one for one in (self.misread, *self.failed) if one]
@@ -40,6 +47,7 @@ class Refreshed:
                 {"slot": one.slot, "part": one.part, "reports": len(one.reports), "revision": one.revision,
                  "why": one.why} for one in self.due
             ],
+            "answers_erased": self.answers_erased,
             "partials_version": None if self.partials is None else self.partials.version,
             "answers_version": None if self.answers is None else self.answers.version,
             "timings_ms": dict(self.timings_ms),

@@ -9,6 +9,7 @@ from shutil import rmtree
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.commits.clock import now_us
@@ -324,6 +325,28 @@ def test_a_forgotten_key_leaves_answers_of_any_age(tmp_path: Path) -> None:
     assert answers(archive, TOTAL, minutes=True)[2,]["total"] == 6, "older than revise: given, and kept"
     assert refresh(archive.job, [old, TOTAL]) == Refreshed((), ())
     assert audit_is_clean(archive)
+
+
+def test_answers_that_were_only_erased_are_told(tmp_path: Path) -> None:
+    """Nothing is given or corrected, and yet whoever reads answers should know."""
+    from tidewheel.dags.refreshing import small_document
+    from tidewheel.views.queries import refreshed_view
+
+    archive = LocalArchive(tmp_path, span=30).create()
+    old = query_of("old", 'select = "sum(v) as s"\ngroup_by = ["k"]\nwindow = "1m"\nrevise = "2m"\nkeep = "1h"')
+    for slot in range(8):
+        archive.update({slot: [event(slot, 1, "a" if slot else "gone", lives=20)]})
+        refresh(archive.job, [old])
+    forget(archive.job, keys=[("gone",)])
+    done = refresh(archive.job, [old])
+    assert (done.due, done.answers_erased) == ((), 1)
+    told = small_document(done.to_json())
+    assert (told["answers_given"], told["answers_erased"]) == (0, 1)
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(refreshed_view(done, archive.axis, dry_run=False))
+    assert "1 answer erased: forgotten" in shown.get()
+    assert refresh(archive.job, [old]).answers_erased == 0
 
 
 def test_a_forgotten_key_of_any_type_leaves_old_answers(tmp_path: Path, spark: object) -> None:

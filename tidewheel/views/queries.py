@@ -76,7 +76,7 @@ def _reach(one: Standing, archive: str) -> str:
 
 def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> RenderableType:
     """What was stale and due, with the reasons, and the versions that came of it."""
-    if not done.stale and not done.due:
+    if not (done.stale or done.due or done.answers_erased):
         return _left_line(done) or ("nothing else is stale" if done.wrong else "nothing is stale")
     table = plain_table("what", "part", "slots", "why", left=(0, 1, 2, 3))
     for what, pairs in (("partials", [(one.tree, one.slot, one.why) for one in done.stale]),
@@ -86,7 +86,8 @@ def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> Rendera
             table.add_row(what, part, slots_name(axis, slots), why)
     if dry_run:
         return Group(table, "nothing was changed; more answers may follow from the partials")
-    versions = ", ".join(
+    erased = f"{counted(done.answers_erased, 'answer')} erased: forgotten; " if done.answers_erased else ""
+    versions = erased + ", ".join(
         f"{name} at version {outcome.version}"
         for name, outcome in (("partials", done.partials), ("answers", done.answers))
         if outcome is not None and outcome.version is not None
