@@ -21,7 +21,7 @@ from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.toml.page import Fault
 from tidewheel.moments import Moment, moment_us
 from tidewheel.queries.standing.query import Query, QueryText
-from tidewheel.queries.standing.query_file import read_query_file, told_apart
+from tidewheel.queries.standing.query_file import parse_query_file, read_query_file, told_apart
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.local.standing.compiling import Understood
     from tidewheel.local.standing.looking import Explained, Standing
+    from tidewheel.local.standing.refresh import Refresh
     from tidewheel.local.standing.refreshed import Refreshed
     from tidewheel.plans import Asked, PoolPlan
+    from tidewheel.queries.planning.known import Known
+    from tidewheel.schedules import Scheduled
+    from tidewheel.what_if import WhatIf
 
 FOLDER = "queries"
 
@@ -74,6 +78,16 @@ class StandingQueries:
         """The queries as they are understood; all that is wrong with any of them at once."""
         found = self.understood()
         found = replace(found, faults=(*found.faults, *self._asking_nobody()))
+        if found.wrong:
+            raise found.wrong
+        return list(found.queries)
+
+    def _compiled(self, texts: list[QueryText]) -> list[Query]:
+        """These queries, beside those that are there; all that is wrong with them at once."""
+        from tidewheel.local.standing.compiling import understood
+
+        file = self._archive.file
+        found = understood(texts, self._archive.snapshot(), file.inserted_at if file else "")
         if found.wrong:
             raise found.wrong
         return list(found.queries)
@@ -142,12 +156,64 @@ class StandingQueries:
 
     def plan(self, asked: Asked | None = None, *, rate_per_s: float | None = None) -> list[PoolPlan]:
         """Which queries would share partials, what that costs, and what other planners make of it."""
-        from tidewheel.local.standing.known import known_of
         from tidewheel.plans import Asked, planned
 
         queries = list(self.understood().queries)
-        rate = Fraction(rate_per_s) / 1_000_000 if rate_per_s else None
-        return planned(queries, known_of(self._archive.job, queries, rate), asked or Asked()) if queries else []
+        return planned(queries, self._known(queries, rate_per_s), asked or Asked()) if queries else []
+
+    def schedule(self, *, budget_s: float | None = None, rate_per_s: float | None = None) -> Scheduled | None:
+        """What every scheduler makes of these queries with so many seconds of work per slot; None without queries."""
+        from tidewheel.schedules import scheduled
+
+        queries = list(self.understood().queries)
+        if not queries:
+            return None
+        assignment = self._refresh_of(queries).assignment()
+        return scheduled(assignment, queries, self._known(queries, rate_per_s), budget_s)
+
+    def what_if(self, path: Path, *, budget_s: float | None = None, rate_per_s: float | None = None) -> WhatIf:
+        """What the queries of a file would come to beside those that are there; nothing is registered."""
+        from tidewheel.local.standing.slot_rows import reader_of
+        from tidewheel.schedules import scheduled
+        from tidewheel.what_if import Stored, WhatIf, newcomer
+
+        present = list(self.understood().queries)
+        new = self._compiled(self._new_texts(path, {one.name for one in present}))
+        queries = [*present, *new]
+        refresh, known = self._refresh_of(queries), self._known(queries, rate_per_s)
+        assignment = refresh.assignment()
+        after = scheduled(assignment, queries, known, budget_s)
+        before = scheduled(self._refresh_of(present).assignment(), present, known, budget_s) if present else None
+        reader, axis = reader_of(self._archive.job), self._archive.axis
+        stored = Stored(
+            refresh.kept, axis, reader.snapshot.definition.max_lifetime_us, refresh.present_us(reader), reader.is_whole
+        )
+        newcomers = tuple(newcomer(one, present, assignment, stored, after) for one in new)
+        return WhatIf(newcomers, before, after)
+
+    def _new_texts(self, path: Path, taken: set[str]) -> list[QueryText]:
+        name = self._archive_name
+        try:
+            texts = list(parse_query_file(path.read_text(encoding="utf-8"), str(path)))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"the query file {path} cannot be read: {error}", "check the file") from error
+        others = sorted({text.of for text in texts} - {name})
+        if others:
+            raise InvalidInput(f"{path} asks {', '.join(others)}, not {name}", f'write of = "{name}"')
+        twice = sorted(taken & {text.name for text in texts})
+        if twice:
+            raise InvalidInput(f"archive {name} has a query {twice[0]} already", "give it another name in the file")
+        return texts
+
+    def _refresh_of(self, queries: list[Query]) -> Refresh:
+        from tidewheel.local.standing.refresh import Refresh
+
+        return Refresh(self._archive.job, queries, planner=self._planner)
+
+    def _known(self, queries: list[Query], rate_per_s: float | None) -> Known:
+        from tidewheel.local.standing.known import known_of
+
+        return known_of(self._archive.job, queries, Fraction(rate_per_s) / 1_000_000 if rate_per_s else None)
 
     def as_sql(self, name: str) -> str:
         """What a query means, as plain SQL for one report."""

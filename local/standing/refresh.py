@@ -40,7 +40,7 @@ from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection, reflections
 from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, StalePartials, due_answers, stale_partials
-from tidewheel.queries.standing.tree import Assignment, Tree, assigned
+from tidewheel.queries.standing.tree import Assignment, Kept, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.newest import Newest
 from tidewheel.storage.snapshot import Snapshot
@@ -117,7 +117,16 @@ class Refresh:
     def assignment(self) -> Assignment:
         """Which tree serves whom, or will after a refresh."""
         life_us = self.job.snapshot().definition.max_lifetime_us
-        return assigned(self.queries, life_us, kept_trees(self.partials), self.plan)
+        return assigned(self.queries, life_us, self.kept, self.plan)
+
+    @property
+    def kept(self) -> Kept:
+        """The trees that are there."""
+        return kept_trees(self.partials)
+
+    def present_us(self, reader: SlotReader) -> int:
+        """The archive's present."""
+        return present_us(self.job, reader)
 
     def compare(self) -> Refreshed:
         """What a refresh would do; answers are told as far as the partials that are there tell it."""

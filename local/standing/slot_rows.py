@@ -67,14 +67,15 @@ class SlotReader:
 
     def read_all(self, slots: Sequence[int]) -> tuple[pa.Table, dict[int, Coverage]]:
         """The records of several slots' latest batches. Those that lie whole in the newest version are read at once."""
-        others = [slot for slot in slots if not self._is_whole(slot)]
+        others = [slot for slot in slots if not self.is_whole(slot)]
         self._read_beside(others)
         found = {slot: self.read(slot) for slot in others}
         whole = [slot for slot in slots if slot not in found]
         rows = pa.concat_tables([self._rows(self.snapshot, whole), *(one.rows for one in found.values())])
         return rows, {slot: found[slot].coverage if slot in found else ALL for slot in slots}
 
-    def _is_whole(self, slot: int) -> bool:
+    def is_whole(self, slot: int) -> bool:
+        """Whether the newest version holds every record of the slot's batch."""
         batch = self.state.ledger.batches.get((slot, ""))
         _, receipt = (None, None) if batch is None else self._receipt(slot, batch.attempt)
         unstored = 0 if receipt is None else receipt.short_lived + receipt.dead_on_arrival

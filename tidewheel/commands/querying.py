@@ -290,10 +290,35 @@ def ask(output: Output, archive: str, name: str, plot: str | None, **how: Any) -
     show_default=True,
     help="Of several workers: the least work in all, or the least for the busiest.",
 )
-def plan(output: Output, archive: str, rate_per_s: float | None, **asked: Any) -> None:
+@click.option("--schedule", is_flag=True, help="Show what every scheduler makes of these queries instead.")
+@click.option(
+    "--budget",
+    "budget_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="With --schedule or --what-if: seconds of work per slot; by default all the time from one to the next.",
+)
+@click.option(
+    "--what-if",
+    "what_if",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Show what the queries of this file would come to beside those that are there.",
+)
+def plan(
+    output: Output,
+    archive: str,
+    rate_per_s: float | None,
+    schedule: bool,
+    budget_s: float | None,
+    what_if: Path | None,
+    **asked: Any,
+) -> None:
     """Show which standing queries would share partials, what that costs, and what it saves.
 
-    The plan is made of the queries as they are and of the records that came lately; it changes nothing.
+    The plan is made of the queries as they are and of the records that came lately; it changes nothing. With --schedule
+    it tells how late answers would be if a refresh had only so much time; with --what-if whether new queries would be
+    answered from what is kept, and how late all would be then.
 
     \b
     Examples:
@@ -301,12 +326,31 @@ def plan(output: Output, archive: str, rate_per_s: float | None, **asked: Any) -
       tidewheel plan netflow --compare
       tidewheel plan netflow --model published --planner "Weave Share" --rate 500
       tidewheel plan netflow --nodes 4 --objective balance --json
+      tidewheel plan netflow --schedule --budget 0.5
+      tidewheel plan netflow --what-if drafts/new.toml --budget 0.5
     """
     from tidewheel.plans import Asked
 
+    if schedule or what_if:
+        _look_ahead(output, archive, what_if, budget_s=budget_s, rate_per_s=rate_per_s)
+        return
     with opened(output, archive, "planning") as opened_archive:
         plans = opened_archive.queries.plan(Asked(**asked), rate_per_s=rate_per_s)
 
     from tidewheel.views.plans import plans_view
 
     output.show({"pools": [one.to_json() for one in plans]}, lambda: plans_view(plans))
+
+
+def _look_ahead(output: Output, archive: str, what_if: Path | None, **how: Any) -> None:
+    """Schedules, of the queries that are there or with those of a file."""
+    from tidewheel.views.schedules import scheduled_view, what_if_view
+
+    with opened(output, archive, "planning") as opened_archive:
+        queries = opened_archive.queries
+        if what_if is None:
+            told = queries.schedule(**how)
+            output.show({"schedule": told and told.to_json()}, lambda: scheduled_view(told))
+        else:
+            found = queries.what_if(what_if, **how)
+            output.show(found.to_json(), lambda: what_if_view(found))
