@@ -50,7 +50,7 @@ def update(
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _Judged:
     """What the source gave for a plan, which new columns may have changed, and who judges it."""
 
     plan: Plan
@@ -92,7 +92,7 @@ def _bring(one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
     )
 
 
-def _read(one: Try, plan: Plan, spark: SparkSession) -> _Batch:
+def _read(one: Try, plan: Plan, spark: SparkSession) -> _Judged:
     """The batch in the archive's columns and, where the policy takes them, new ones of its own."""
     file, snapshot = one.job.require_file(), one.snapshot
     batch = read_batch(spark, file, plan.slots, columns_of(snapshot))
@@ -101,10 +101,10 @@ def _read(one: Try, plan: Plan, spark: SparkSession) -> _Batch:
         plan = with_new_columns(one.state, plan)
         check_sizes(one.job.location, [change.file for change in plan.rewritten])
     columns = StructType([*columns_of(snapshot).fields, *new])
-    return _Batch(plan, frame, batch.lineage, new, Judge(file, snapshot.definition, columns, plan))
+    return _Judged(plan, frame, batch.lineage, new, Judge(file, snapshot.definition, columns, plan))
 
 
-def _with_unparsed(job: ArchiveJob, batch: _Batch, spark: SparkSession, folder: str, written: Written) -> Written:
+def _with_unparsed(job: ArchiveJob, batch: _Judged, spark: SparkSession, folder: str, written: Written) -> Written:
     """Where something could not be parsed, also its text. Cost then: the source once more."""
     if not any(rule == MALFORMED for _, rule in written.rules):
         return written

@@ -23,9 +23,9 @@ from tidewheel.indexing.core.layouts import Generation, Layout, Strategy
 from tidewheel.indexing.cost.simulation import ClassPair, Run, Simulation
 from tidewheel.indexing.errors import InvalidInput
 
-Cell = tuple[int, int]  # insertion slot, expiration slot
+CellAt = tuple[int, int]  # insertion slot, expiration slot
 Size = tuple[int, int]  # rows, bytes
-SizesByCell = Mapping[Cell, Size]
+SizesByCell = Mapping[CellAt, Size]
 Stored = Mapping[Generation, SizesByCell]
 
 

@@ -32,7 +32,7 @@ FORMATS_WITH_FOOTER = ("parquet", "orc", "avro")
 
 
 @dataclass(frozen=True)
-class Batch:
+class SourceBatch:
     """The records of some slots with their `ins_slot`, as the source gives them, and the lineage of each slot.
 
     Frames may differ in their columns: a source changes in the course of time.
@@ -42,7 +42,9 @@ class Batch:
     lineage: Mapping[int, tuple[str, ...]]
 
 
-def read_batch(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None = None) -> Batch:
+def read_batch(
+    spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None = None
+) -> SourceBatch:
     """The batch of the slots; `schema` is what an empty source looks like."""
     readers = {
         SourceKind.FILES: _read_files,
@@ -56,7 +58,7 @@ def read_batch(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], sch
     except (PySparkException, Py4JJavaError) as error:
         raise unreadable(file, error) from error
     frames = batch.frames or (_empty(spark, file, schema),)
-    return Batch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage)
+    return SourceBatch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage)
 
 
 def refuse_missing(file: ArchiveFile, slots: Sequence[int], found: Collection[int]) -> None:
@@ -83,7 +85,7 @@ def unreadable(file: ArchiveFile, error: Exception) -> TidewheelError:
     )
 
 
-def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
+def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> SourceBatch:
     source, axis = file.source, file.axis
     options = options_of(source)
     frames, lineage = [], {}
@@ -102,7 +104,7 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], kn
                 slot=slot,
                 path=path,
             )
-    return Batch(tuple(frames), lineage)
+    return SourceBatch(tuple(frames), lineage)
 
 
 def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
@@ -116,7 +118,7 @@ def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
         )
 
 
-def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
+def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> SourceBatch:
     source, axis = file.source, file.axis
     options = options_of(source)
     frame = _renamed(loaded(spark, source, options, known), source)
@@ -133,10 +135,10 @@ def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int],
     frame = frame.where(wanted).selectExpr("*", f"{slot} as ins_slot")
     place = place_of(source, options)
     said = {s: (f"{place} {iso(axis.start_us(s))}/{iso(axis.end_us(s))}",) for s in slots}
-    return Batch((frame,), said)
+    return SourceBatch((frame,), said)
 
 
-def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> Batch:
+def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> SourceBatch:
     function = _callable(file.source.callable)
     frames = []
     for slot in slots:
@@ -148,7 +150,7 @@ def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], k
             )
         if frame is not None:
             frames.append(_renamed(frame, file.source).selectExpr("*", f"{long(slot)} as ins_slot"))
-    return Batch(tuple(frames), dict.fromkeys(slots, (file.source.callable,)))
+    return SourceBatch(tuple(frames), dict.fromkeys(slots, (file.source.callable,)))
 
 
 def _callable(name: str) -> Callable[..., Any]:

@@ -85,13 +85,13 @@ def redefine(job: ArchiveJob, derived: str, columns: Sequence[Field], horizon: i
     return attempt(job, _Redefine(derived, tuple(columns), horizon))
 
 
-def put(job: ArchiveJob, batches: Batches, watermark: int | None, note: str = "") -> Outcome:
+def put(job: ArchiveJob, batches: PartRows, watermark: int | None, note: str = "") -> Outcome:
     """Bring batches of parts into a derived archive, and expire through the source's watermark, in one commit."""
     return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note))
 
 
 @dataclass(frozen=True)
-class Batches:
+class PartRows:
     """Rows by slot and part, with ins_slot and valid_until; what each batch was made of. A batch may have no rows."""
 
     rows: pa.Table | None
@@ -126,7 +126,7 @@ class _Redefine(Procedure):
         return [column for column in self.columns if column.name not in known]
 
 
-def _brought(batches: Batches, one: Try, plan: PartsPlan, folder: str, lap: Lap) -> tuple[Work, Slots]:
+def _brought(batches: PartRows, one: Try, plan: PartsPlan, folder: str, lap: Lap) -> tuple[Work, Slots]:
     """What the plan needs, written and read back; what each batch brought."""
     fresh = _fresh(batches, one, plan)
     slots = tuple(_slot_receipts(plan.keys, batches, fresh))
@@ -142,7 +142,7 @@ def _brought(batches: Batches, one: Try, plan: PartsPlan, folder: str, lap: Lap)
     return Work(plan, folder, written, rows_read=rows_read), slots
 
 
-def _fresh(batches: Batches, one: Try, plan: PartsPlan) -> pa.Table:
+def _fresh(batches: PartRows, one: Try, plan: PartsPlan) -> pa.Table:
     """The rows of the batches that come, complete with the columns that the archive adds."""
     schema, axis = file_schema(one.snapshot), one.state.definition.axis
     rows = batches.rows
@@ -180,7 +180,7 @@ def expiration_slots(untils: pa.ChunkedArray, axis: TimeAxis) -> pa.Array:
     return pa.array(-((axis.epoch_us - int64s(untils.cast(pa.int64()))) // axis.interval_us) - 1)
 
 
-def _slot_receipts(keys: Sequence[BatchKey], batches: Batches, fresh: pa.Table) -> list[SlotReceipt]:
+def _slot_receipts(keys: Sequence[BatchKey], batches: PartRows, fresh: pa.Table) -> list[SlotReceipt]:
     """What each batch brought: as many rows as were given, those stored by cell."""
     given = _counts(batches.rows) if batches.rows is not None else {}
     stored: dict[BatchKey, dict[int, Cell]] = {}

@@ -20,7 +20,7 @@ from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import one_line
 from tidewheel.local.standing.budget import Budget
-from tidewheel.local.standing.derived import Batches, filtered
+from tidewheel.local.standing.derived import PartRows, filtered
 from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.slot_rows import SlotReader
 from tidewheel.local.standing.stored_rows import digests, kept_partials, stored_partials
@@ -51,7 +51,7 @@ class BatchFolder:
     def axis(self) -> TimeAxis:
         return self.reader.snapshot.definition.axis
 
-    def fold(self, stale: Iterable[StalePartials], trees: Sequence[Tree], budget: Budget) -> Batches:
+    def fold(self, stale: Iterable[StalePartials], trees: Sequence[Tree], budget: Budget) -> PartRows:
         """The batches of partials that are stale, as their archive takes them; the oldest, if there is little time.
 
         Where a tree's records cannot be folded, `failed` tells why, and its batches are left as they are.
@@ -73,7 +73,7 @@ class BatchFolder:
                     continue
                 lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}
                 tables.append(table)
-        return Batches(pa.concat_tables(tables, promote_options="default") if tables else None, lineages)
+        return PartRows(pa.concat_tables(tables, promote_options="default") if tables else None, lineages)
 
     def _guilty(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> frozenset[str]:
         """Of the queries that share a tree whose records cannot be folded those that are to blame."""

@@ -23,7 +23,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.budget import Budget, Left
 from tidewheel.local.standing.corrections import corrected
 from tidewheel.local.standing.derivation import derive, derived_job, is_there, kept_trees
-from tidewheel.local.standing.derived import Batches, put
+from tidewheel.local.standing.derived import PartRows, put
 from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.following import follow_undo
@@ -193,7 +193,7 @@ class Refresh:
         lineages = {one.key: (one.digest,) for one in given}
         rows, given = corrected(self.answers, self.connection, rows, given)
         self.rows.let_go()
-        outcome = put(self.answers, Batches(rows, lineages), state.source.watermark)
+        outcome = put(self.answers, PartRows(rows, lineages), state.source.watermark)
         self.watch.lap("commit_answers")
         return given, outcome
 

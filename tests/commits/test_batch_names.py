@@ -17,7 +17,7 @@ from tidewheel.commits.undo import undo
 from tidewheel.hands import archive_job
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.receipts import Batch
-from tidewheel.local.standing.derived import Batches, create_derived, definition_of, put
+from tidewheel.local.standing.derived import PartRows, create_derived, definition_of, put
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location
 
@@ -71,7 +71,7 @@ def derived_from(archive: LocalArchive, horizon: int) -> ArchiveJob:
     return job
 
 
-def one_row(archive: LocalArchive, slot: int, made_of: str) -> Batches:
+def one_row(archive: LocalArchive, slot: int, made_of: str) -> PartRows:
     until_us = archive.axis.start_us(slot + 50)
     rows = pa.table(
         {
@@ -81,7 +81,7 @@ def one_row(archive: LocalArchive, slot: int, made_of: str) -> Batches:
             "valid_until": pa.array([until_us], pa.timestamp("us", "UTC")),
         }
     )
-    return Batches(rows, {(slot, "sums"): (made_of,)})
+    return PartRows(rows, {(slot, "sums"): (made_of,)})
 
 
 def totals(job: ArchiveJob) -> list[int]:
