@@ -7,7 +7,7 @@ nothing of it any more. `state` is all that carries on: plain values, as techniq
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,7 +89,7 @@ def plain_key(value: Any) -> Any:
     True
     """
     if isinstance(value, dict):
-        return tuple((name, plain_key(one)) for name, one in value.items())
-    if isinstance(value, list | tuple):
+        value = value.values()
+    if isinstance(value, list | tuple | ValuesView):
         return tuple(map(plain_key, value))
     return math.nan if isinstance(value, float) and math.isnan(value) else value

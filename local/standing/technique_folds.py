@@ -153,5 +153,16 @@ class TechniqueFolder:
         ]
         columns = zip(*answered, strict=True) if answered else [[] for _ in names]
         return pa.table(
-            {name: pa.array(values, kind) for name, values, kind in zip(names, columns, types, strict=True)}
-        )
+            {name: pa.array([_typed(value, kind) for value in values], kind)
+             for name, values, kind in zip(names, columns, types, strict=True)}
+        )  # fmt: skip
+
+
+def _typed(value: Any, kind: pa.DataType) -> Any:
+    """A value of a plain key as Arrow takes it: structures by their names."""
+    if value is None or not pa.types.is_nested(kind):
+        return value
+    if pa.types.is_struct(kind):
+        values = value.values() if isinstance(value, dict) else value
+        return {field.name: _typed(one, field.type) for field, one in zip(kind, values, strict=True)}
+    return [_typed(one, kind.value_type) for one in value] if pa.types.is_list(kind) else value

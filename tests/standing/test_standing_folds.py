@@ -227,6 +227,24 @@ def test_every_technique_gives_the_same_answers(technique: type[Technique]) -> N
         assert all(same(row[name], wanted[name]) for name in row), (row, wanted)
 
 
+@pytest.mark.parametrize("group", ["x", "d", "[k, 'z'] as pair", "{'k': k, 'x': x} as both"])
+def test_groups_that_are_no_plain_keys_are_streams_too(group: str) -> None:
+    """NaN is one group, and so are equal lists and structures."""
+    chance = random.Random(group)
+    body = SLID.replace('["k"]', f'["{group}"]') + 'select = "sum(i) as m, max(i) as n"\n'
+    query = query_of(f'{body}technique = "FlatFIT"\n')
+    tree = assigned([query], 3 * MINUTE_US).tree("q")
+    batches = {slot: [row | {"x": chance.choice([float("nan"), 0.0, -0.0, 2.5])} for row in some_rows(chance, slot, 25)]
+               for slot in (7, 8, 9)}  # fmt: skip
+    reports = list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
+    true = folded(query, tree, batches, reports)
+    due = {"q": [DueReport(at_us, 1.0) for at_us in reports]}
+    ((_, table),) = fold(tree, AXIS, loaded([]), TreeRows.of(built(tree, batches, 0)), [query], due)
+    found, wanted = (sorted(repr(row).replace("-0.0", "0.0") for row in one.to_pylist()) for one in (table, true))
+    assert found == wanted
+    assert len(found) > 6
+
+
 def test_a_technique_that_does_not_fit_says_which_does() -> None:
     with pytest.raises(InvalidInput, match=r"SlickDeque \(Inv\) needs an operation with an inverse; 'max' has none"):
         named_technique(query_of(f'{SLID}select = "max(i) as m"\ntechnique = "SlickDeque (Inv)"'))

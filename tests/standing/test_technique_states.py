@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import kept_states
 from tests.standing.test_standing_refresh import answers, audit_is_clean, event, query_of
 from tests.support.byte_search import holders
 from tests.support.local_archive import LocalArchive
@@ -252,3 +253,9 @@ def test_a_line_is_json_behind_its_check(kept: tuple[LocalArchive, Query, Query]
     check, text = (tmp_path / "table.answers" / FILE).read_text().split(" ", 1)
     assert len(check) == 32
     assert json.loads(text)["part"] == kept[1].part
+
+
+def test_the_benchmark_has_every_technique(capsys: pytest.CaptureFixture[str]) -> None:
+    kept_states.main(["--groups", "2", "--sizes", "5"])
+    told = capsys.readouterr().out
+    assert all(f" {name} " in told for name in NAMES)
