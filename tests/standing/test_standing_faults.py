@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.derivation import derived_job
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.refreshed import Refreshed
+from tidewheel.queries.standing.query import Query
 
 QUERIES = [TOTAL, BY_KEY, ALIVE]
 
@@ -33,32 +35,49 @@ def all_answers(archive: LocalArchive) -> dict[str, Any]:
     return {query.name: answers(archive, query) for query in QUERIES}
 
 
-@pytest.mark.parametrize("point", ["planned", "files_written", "ready_to_commit", "committed", "partials_committed",
-                                   "answers_committed"])  # fmt: skip
-def test_a_refresh_that_dies_anywhere_is_finished_by_the_next(
-    point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def killed_everywhere(archive: LocalArchive, queries: list[Query], monkeypatch: pytest.MonkeyPatch) -> int:
+    """Refresh, dying at every fail point before and after each commit; the number of deaths."""
+
+    def dies(point: str) -> bool:
+        with monkeypatch.context() as patch:
+            patch.setenv(VARIABLE, point)
+            try:
+                refresh(archive.job, queries)
+            except FailPointReached:
+                return True
+            return False
+
+    deaths = 0
+    while True:
+        deaths += sum(dies(point) for point in ("planned", "files_written", "ready_to_commit"))
+        # Each goes one commit further than the one before.
+        if not dies("committed"):
+            break
+        deaths += 1
+    return deaths + sum(dies(point) for point in ("partials_committed", "answers_committed"))
+
+
+def test_a_refresh_that_dies_anywhere_is_finished_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its first time, after a correction with a forget, and when a query changes."""
     whole, broken = fed(tmp_path / "whole"), fed(tmp_path / "broken")
-    refresh(whole.job, QUERIES)
-    monkeypatch.setenv(VARIABLE, point)
-    with pytest.raises(FailPointReached):
-        refresh(broken.job, QUERIES)
-    monkeypatch.delenv(VARIABLE)
-    refresh(broken.job, QUERIES)
-    assert all_answers(broken) == all_answers(whole)
-    for one in (whole, broken):
-        one.update({2: [event(2, 50)]})
-    refresh(whole.job, QUERIES)
-    monkeypatch.setenv(VARIABLE, point)
-    with pytest.raises(FailPointReached):
-        refresh(broken.job, QUERIES)
-    monkeypatch.delenv(VARIABLE)
-    refresh(broken.job, QUERIES)
-    again = refresh(broken.job, QUERIES)
-    assert (again.stale, again.due) == ((), ())
-    values = [{name: {at: row["rows"] for at, row in rows.items()} for name, rows in all_answers(one).items()}
-              for one in (whole, broken)]  # fmt: skip
-    assert values[0] == values[1]
+    steps: list[tuple[list[Query], Callable[[LocalArchive], object]]] = [
+        (QUERIES, lambda archive: None),
+        (QUERIES, lambda archive: archive.update({2: [event(2, 50), event(2, 3, "gone")]})),
+        (QUERIES, lambda archive: forget(archive.job, keys=[("b",)])),
+        ([TOTAL, query_of("by_key", 'select = "min(v) as least"\ngroup_by = ["k"]\nwindow = "2m"\nrevise = "5m"')],
+         lambda archive: archive.update({5: [event(5, 6)]})),
+    ]  # fmt: skip
+    for queries, act in steps:
+        for one in (whole, broken):
+            act(one)
+        refresh(whole.job, queries)
+        assert killed_everywhere(broken, queries, monkeypatch) >= 5
+        again = refresh(broken.job, queries)
+        assert (again.stale, again.due, again.answers_erased) == ((), (), 0)
+        for query in queries:
+            values = [{at: {name: row[name] for name in row if name != "revision"} for at, row in rows.items()}
+                      for rows in (answers(whole, query), answers(broken, query))]  # fmt: skip
+            assert values[0] == values[1], query.name
     assert audit_is_clean(broken)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.standing.test_standing_refresh import COLUMNS, answers, audit_is_clean
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.spark_fed import SparkFedArchive
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.forget import forget
 from tidewheel.commits.undo import undo
@@ -31,6 +32,7 @@ from tidewheel.sql.select_parser import SelectParser
 from tidewheel.sql.selects import read_query, settled
 from tidewheel.storage.ledger_store import ledger_of
 
+SPAN = 7  # no life of these is longer
 SEEDS = int(os.environ.get("TIDEWHEEL_HISTORIES", "5"))
 SELECTS = (
     "count(*) as n, sum(v) as sv, max(v) as mv",
@@ -100,9 +102,9 @@ def asked(query: Query) -> Asked:
 class Played:
     """An archive, every record of its latest batches, and the queries that stand."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
+    def __init__(self, seed: int, folder: Path, kind: type[LocalArchive]) -> None:
         self.chance = random.Random(seed)
-        self.archive = LocalArchive(folder, grace_us=self.chance.choice([1, 3600 * 10**6])).create()
+        self.archive = kind(folder, grace_us=self.chance.choice([1, 3600 * 10**6]), span=SPAN).create()
         self.latest: dict[int, list[Event]] = {}
         self.forgotten: list[tuple[str, int]] = []
         self.past: list[dict[int, list[Event]]] = []
@@ -209,8 +211,10 @@ class Played:
                 self.compared += 1
 
 
-def play(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, steps: int = 14) -> None:
-    history = Played(seed, folder)
+def play(
+    seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, steps: int = 14, kind: type[LocalArchive] = LocalArchive
+) -> None:
+    history = Played(seed, folder, kind)
     try:
         for _ in range(steps):
             history.step()
@@ -237,3 +241,13 @@ def test_a_random_history_equals_the_oracle(seed: int, tmp_path: Path, monkeypat
 @pytest.mark.parametrize("seed", range(1000, 1200))
 def test_many_random_histories_equal_the_oracle(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     play(seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(2000, 2020))
+def test_random_histories_with_spark_as_the_hand_equal_the_oracle(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: object
+) -> None:
+    """Batches are read, judged and written by Spark, and it carries out what forgets and expires."""
+    monkeypatch.setenv("TIDEWHEEL_HAND", "spark")
+    play(seed, tmp_path, monkeypatch, kind=SparkFedArchive)

@@ -21,12 +21,14 @@ from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.core.slots import micros
 from tidewheel.jobs.audit.compare import audit
+from tidewheel.local.standing.derivation import derived_job, kept_trees
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.select_parser import SelectParser
 from tidewheel.sql.selects import read_query, settled
+from tidewheel.storage.ledger_store import receipts_since
 
 COLUMNS = {"k": "VARCHAR", "r": "BIGINT", "v": "BIGINT", "x": "DOUBLE", "t": "TIMESTAMP WITH TIME ZONE"}
 
@@ -114,6 +116,36 @@ def test_a_replay_corrects_the_answers_it_touches_and_no_others(tmp_path: Path) 
     assert changed == {6, 7, 8} == {one.slot + 1 for one in done.due}
     assert (after[6,]["total"], after[6,]["revision"]) == (4 + 5 + 100, 1)
     assert after[5,] == before[5,]
+
+
+def written_since(archive: LocalArchive, kind: str, version: int) -> list[tuple[int, int]]:
+    """By the log: the slots of the batches that came into a derived archive since a version, with their rows."""
+    snapshot = derived_job(archive.job, kind).snapshot()
+    receipts = [one for at, one in receipts_since(snapshot, version) if one.slots]
+    return sorted((slot.slot, slot.rows_in) for receipt in receipts for slot in receipt.slots)
+
+
+def test_one_late_record_costs_its_fragment_and_the_answers_that_hold_it(tmp_path: Path) -> None:
+    """Counted from the logs of both derived archives: five keys in each of twelve slots, one record of them late."""
+    archive = LocalArchive(tmp_path, span=30).create()
+    life = 'revise = "20m"\nkeep = "1h"\ntime = "t"\nslide = "1m"'
+    by_key = query_of("by_key", f'select = "sum(v) as s"\ngroup_by = ["k"]\nwindow = "2m"\n{life}')
+    total = query_of("total", f'select = "count(*) as n"\nwindow = "3m"\n{life}')
+    for slot in range(12):
+        archive.update({slot: [event(slot, 1, key, lives=25) for key in "abcde"]})
+    refresh(archive.job, [by_key, total])
+    versions = {kind: derived_job(archive.job, kind).snapshot().version for kind in ("partials", "answers")}
+    archive.update({12: [replace(event(12, 7, "c", lives=25), t_us=4 * MINUTE_US + 5)]})
+    refresh(archive.job, [by_key, total])
+    # One partial row in each tree: the record's fragment and group.
+    assert written_since(archive, "partials", versions["partials"]) == [(12, 1)] * len(set(trees_of(archive)))
+    # Windows that hold minute 4 end at 5 and 6, of three minutes at 7 as well; and there is a new report.
+    slots = [slot for slot, _ in written_since(archive, "answers", versions["answers"])]
+    assert slots == sorted([4, 5, 12, 4, 5, 6, 12])
+
+
+def trees_of(archive: LocalArchive) -> list[str]:
+    return [tree.name for tree in kept_trees(derived_job(archive.job, "partials")).trees]
 
 
 def test_an_answer_that_says_the_same_is_not_given_again(tmp_path: Path) -> None:
