@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 from deltalake import Field, Schema
@@ -47,13 +48,14 @@ def stored_type(sql_type: str) -> str:
     return _STORED.get(sql_type, sql_type)
 
 
-def placed(kind: str, types: Iterable[str]) -> list[tuple[str, str]]:
+@lru_cache(maxsize=10_000)
+def placed(kind: str, types: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Names and types of the columns that hold values of such types, in order.
 
-    >>> placed("g", ["VARCHAR", "BIGINT", "VARCHAR"])
-    [('g_varchar_0', 'VARCHAR'), ('g_bigint_0', 'BIGINT'), ('g_varchar_1', 'VARCHAR')]
-    >>> placed("a", ["VARCHAR[]"])
-    [('a_varchar_list_0', 'VARCHAR[]')]
+    >>> placed("g", ("VARCHAR", "BIGINT", "VARCHAR"))
+    (('g_varchar_0', 'VARCHAR'), ('g_bigint_0', 'BIGINT'), ('g_varchar_1', 'VARCHAR'))
+    >>> placed("a", ("VARCHAR[]",))
+    (('a_varchar_list_0', 'VARCHAR[]'),)
     """
     seen: Counter[str] = Counter()
     columns = []
@@ -62,20 +64,20 @@ def placed(kind: str, types: Iterable[str]) -> list[tuple[str, str]]:
         word = _WORDS.sub("_", kept.lower().replace("[]", "_list")).strip("_")
         columns.append((f"{kind}_{word}_{seen[word]}", kept))
         seen[word] += 1
-    return columns
+    return tuple(columns)
 
 
 def partial_columns(tree: Tree) -> dict[str, tuple[str, str]]:
     """By what folds call them (g0, a0, ...), the stored columns of a tree with their types."""
-    groups = placed("g", (one.sql_type for one in tree.groups))
-    accumulators = placed("a", (kind for given in inputs_of(tree) for kind in given.column_types))
+    groups = placed("g", tuple(one.sql_type for one in tree.groups))
+    accumulators = placed("a", tuple(kind for given in inputs_of(tree) for kind in given.column_types))
     return _numbered("g", groups) | _numbered("a", accumulators)
 
 
 def answer_columns(query: Query) -> dict[str, tuple[str, str]]:
     """By their names, the stored columns of a query's groups and outputs with their types."""
-    groups = placed("g", (one.sql_type for one in query.groups))
-    outputs = placed("v", (one.sql_type for one in query.outputs))
+    groups = placed("g", tuple(one.sql_type for one in query.groups))
+    outputs = placed("v", tuple(one.sql_type for one in query.outputs))
     names = [one.name for one in (*query.groups, *query.outputs)]
     return dict(zip(names, [*groups, *outputs], strict=True))
 

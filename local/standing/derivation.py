@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from deltalake import DeltaTable
 
@@ -72,7 +72,37 @@ def answered_queries(job: ArchiveJob) -> list[Query]:
     return stored_queries(answers.snapshot()) if is_there(answers) else []
 
 
-def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collection[str] = ()) -> Assignment:
+@dataclass(frozen=True)
+class Derived:
+    """What queries are derived by, as their archives say it."""
+
+    asked: tuple[Query, ...]
+    assignment: Assignment
+    source: Definition
+    horizon: int
+    young: int
+    trees: str
+    queries: str
+
+    def is_told(self, job: ArchiveJob, queries: Sequence[Query]) -> bool:
+        """Whether the archives say so still of these queries. Cost: nothing for an archive that is open."""
+        snapshot = job.snapshot()
+        if tuple(queries) != self.asked or snapshot.definition != self.source:
+            return False
+        told = (("partials", self.trees, self.horizon), ("answers", self.queries, self.young))
+        return ledger_of(snapshot).horizon == self.horizon and all(
+            _says(derived_job(job, kind), by, horizon) for kind, by, horizon in told
+        )
+
+
+def _says(job: ArchiveJob, by: str, horizon: int) -> bool:
+    if not is_there(job):
+        return False
+    snapshot = job.snapshot()
+    return snapshot.definition.derived == by and ledger_of(snapshot).horizon == horizon
+
+
+def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collection[str] = ()) -> Derived:
     """The archive is observed, both derived archives are there, and say what they are derived by.
 
     `broken` trees serve nobody any more.
@@ -84,28 +114,28 @@ def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collec
     horizon = _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))
     if ledger_of(snapshot).horizon != horizon:
         observe(job, horizon)
-    trees = {
-        "of": job.location.uri,
-        "trees": [tree.to_json() for tree in assignment.trees],
-        "tree_of": {query.part: assignment.tree_of[query.name] for query in queries},
-        # For those who do not read trees.
-        "parts": [tree.name for tree in assignment.trees],
-        "slots_alive": _slots(
-            source, max((tree.life_us(source.max_lifetime_us) for tree in assignment.trees), default=0)
-        ),
-    }
-    _define(
-        partials, definition_of(source, "partials", PARTIAL_KEY, _told(trees)), horizon, _partial_schema(assignment)
+    lives_us = max((tree.life_us(source.max_lifetime_us) for tree in assignment.trees), default=0)
+    trees = _told(
+        {
+            "of": job.location.uri,
+            "trees": [tree.to_json() for tree in assignment.trees],
+            "tree_of": {query.part: assignment.tree_of[query.name] for query in queries},
+            "parts": [tree.name for tree in assignment.trees],  # for those who do not read trees
+            "slots_alive": _slots(source, lives_us),
+        }
     )
-    asked = {
-        "of": job.location.uri,
-        "queries": [query.to_json() for query in queries],
-        "slots_alive": _slots(source, max((query.terms.keep_us for query in queries), default=0)),
-    }
+    _define(partials, definition_of(source, "partials", PARTIAL_KEY, trees), horizon, _partial_schema(assignment))
+    asked = _told(
+        {
+            "of": job.location.uri,
+            "queries": [query.to_json() for query in queries],
+            "slots_alive": _slots(source, max((query.terms.keep_us for query in queries), default=0)),
+        }
+    )
     # Answers are compared as long as they are corrected.
     young = _slots(source, max((query.terms.revise_us for query in queries), default=0))
-    _define(answers, definition_of(source, "answers", ANSWER_KEY, _told(asked)), young, _answer_schema(queries))
-    return assignment
+    _define(answers, definition_of(source, "answers", ANSWER_KEY, asked), young, _answer_schema(queries))
+    return Derived(tuple(queries), assignment, source, horizon, young, trees, asked)
 
 
 def _told(by: Mapping[str, object]) -> str:

@@ -22,7 +22,7 @@ from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.budget import Budget, Left
 from tidewheel.local.standing.corrections import corrected
-from tidewheel.local.standing.derivation import derive, derived_job, is_there, kept_trees
+from tidewheel.local.standing.derivation import Derived, derive, derived_job, is_there, kept_trees
 from tidewheel.local.standing.derived import PartRows, put
 from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folding import fold
@@ -66,6 +66,7 @@ class Refresh:
         self.watch, self.rows = Stopwatch(), PartialRows(self.partials)
         self.budget, self.left = Budget(), Left()
         self.waiting: list[StalePartials] = []
+        self.derived: Derived | None = None
         self.failed: list[InvalidInput] = []
         self.apart: set[str] = set()  # queries that share with nobody
         self.broken: set[str] = set()  # trees that serve nobody any more
@@ -76,7 +77,9 @@ class Refresh:
             return Refreshed((), ())
         self.watch, self.budget = Stopwatch(), Budget(self.budget_s)
         self.failed = []
-        assignment = derive(self.job, self.queries, self.plan, self.broken)
+        if self.derived is None or not self.derived.is_told(self.job, self.queries):
+            self.derived = derive(self.job, self.queries, self.plan, self.broken)
+        assignment = self.derived.assignment
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
         remove_parts(self.answers, frozenset(query.part for query in self.queries))
         reader = reader_of(self.job)
@@ -111,7 +114,7 @@ class Refresh:
             if guilty & sharing and sharing - guilty:
                 self.apart |= guilty & sharing
                 self.broken.add(tree)
-                found = True
+                self.derived, found = None, True
         return found
 
     def assignment(self) -> Assignment:

@@ -101,6 +101,14 @@ class Call:
     limit: int | None = None
     fraction: float | None = None
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.aggregate, self.arguments, self.types, self.limit, self.fraction))
+
+    def __hash__(self) -> int:
+        """Calls are looked up by the thousand."""
+        return self._hash
+
     def to_json(self) -> list[Any]:
         # Queries without a fraction keep their text, and so the part under which their answers are stored.
         fractions = [] if self.fraction is None else [self.fraction]

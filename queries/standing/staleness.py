@@ -121,10 +121,10 @@ class AnswerState:
         return self.now_us if watermark is None else max(self.now_us, self.axis.end_us(watermark))
 
     @cached_property
-    def slots_by_part(self) -> Mapping[str, list[int]]:
-        """Of which slots there are answers of each query, ascending."""
-        found: dict[str, list[int]] = {}
-        for slot, part in sorted(self.answers.batches):
+    def slots_beyond(self) -> Mapping[str, list[int]]:
+        """Of which slots behind the last one there are answers of each query, ascending."""
+        last, found = self.slot_last, dict[str, list[int]]()
+        for slot, part in sorted(key for key in self.answers.batches if last is None or key[0] > last):
             found.setdefault(part, []).append(slot)
         return found
 
@@ -138,7 +138,9 @@ def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Ite
     axis, window = state.axis, window_of(query)
     young_us = state.now_us - query.terms.revise_us
     given = GivenSlots(state.answers.applied_parts.get(query.part, ()))
-    slots = given.gaps_and_from(slot_of_report(axis, young_us), slot_min, slot_last)
+    # Who keeps answers for a short time asks for no older ones.
+    first_kept = max(slot_min, slot_of_report(axis, state.now_us - query.terms.keep_us))
+    slots = given.gaps_and_from(slot_of_report(axis, young_us), first_kept, slot_last)
     times = (window.reports_between(axis.start_us(first), axis.end_us(last)) for first, last in slots)
     for slot, reports in _by_slot(axis, chain.from_iterable(times)):
         known = given.has(slot)
@@ -157,9 +159,7 @@ def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Ite
 
 
 def _undone(state: AnswerState, query: Query) -> Iterator[DueAnswers]:
-    last = state.slot_last
-    slots = state.slots_by_part.get(query.part, [])
-    for slot in slots[0 if last is None else bisect_left(slots, last + 1) :]:
+    for slot in state.slots_beyond.get(query.part, ()):
         batch = state.answers.batches[slot, query.part]
         if batch.lineage[:1] != (UNDONE,):
             yield DueAnswers(slot, query.part, (), UNDONE, batch.revision + 1, "the slot was undone")
