@@ -144,7 +144,7 @@ def _answers_again(
             connection.register("tw_partials", loaded_partials(job, partials, tree))
             reports = [report for one in due for report in one.reports]
             folded = Folder(query, tree, axis, connection, "tw_partials").fold(reports)
-            yield from _by_batch(stored_answers(folded, query, due, 0, 0), due)
+            yield from _by_batch(stored_answers([(query, folded)], {query.part: due}, 0, 0), due)
 
 
 def _by_batch(rows: pa.Table, due: Iterable[DueAnswers]) -> Iterator[Again]:

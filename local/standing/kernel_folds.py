@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import duckdb
@@ -146,24 +147,27 @@ class _Shared:
         return table if alive_after is None else table.filter(pc.field("expiration") > alive_after)
 
     @cached_property
-    def places(self) -> Any:
-        """Of every answer, the place of its window."""
-        return np.concatenate([part.places for part in self.parts])
+    def by_window(self) -> list[Any]:
+        """Of every window, by its place, where its answers are."""
+        places = np.concatenate([part.places for part in self.parts])
+        order = np.argsort(places, kind="stable")
+        bounds = np.searchsorted(places[order], np.arange(len(self.windows) + 1)).tolist()
+        return [order[start:end] for start, end in pairwise(bounds)]
 
     @cached_property
-    def group_columns(self) -> list[pa.ChunkedArray]:
+    def group_columns(self) -> list[pa.Array]:
         """Of every answer, its group."""
         tables = [part.partials.groups.take(pa.array(part.spans.group)) for part in self.parts]
-        return [pa.chunked_array([chunk for table in tables for chunk in table.column(name).chunks])
+        return [pa.concat_arrays([chunk for table in tables for chunk in table.column(name).chunks])
                 for name in self.groups]  # fmt: skip
 
     @cached_property
-    def answers(self) -> dict[Call, pa.ChunkedArray]:
+    def answers(self) -> dict[Call, pa.Array]:
         """Of every call of any of the queries, all answers, in the order of the parts' spans."""
         calls = dict.fromkeys(call for query in self.queries for call in (*query.calls, RECORDS))
         types = arrow_types_of([answer_type(call) for call in calls])
         return {
-            call: pa.chunked_array([self._answered(part, call, kind) for part in self.parts], kind)
+            call: pa.concat_arrays([self._answered(part, call, kind) for part in self.parts])
             for call, kind in zip(calls, types, strict=True)
         }
 
@@ -182,34 +186,31 @@ class _Shared:
     def called(self, query: Query) -> pa.Table:
         """One row for each of the query's reports and groups, with a column for each call."""
         reports = self.due[query.name]
-        mine = {self.windows[self._window(query, one)]: one for one in reports}
-        chosen = np.isin(self.places, list(mine))
-        places = self.places[chosen]
-        taken = pa.array(np.nonzero(chosen)[0])
+        found = [self.by_window[self.windows[self._window(query, one)]] for one in reports]
+        counts = [len(answers) for answers in found]
+        taken = pa.array(found[0] if len(found) == 1 else np.concatenate(found))
         columns = {
-            "report": pa.array([mine[place].at_us for place in places.tolist()], pa.int64()),
-            "complete": pa.array([mine[place].complete for place in places.tolist()], pa.float64()),
+            "report": pa.array(np.repeat(np.array([one.at_us for one in reports], np.int64), counts)),
+            "complete": pa.array(np.repeat(np.array([one.complete for one in reports], np.float64), counts)),
         }
         for one, values in zip(query.groups, self.group_columns, strict=True):
             columns[one.name] = values.take(taken)
         for number, call in enumerate((*query.calls, RECORDS)):
             columns[call_name(number)] = self.answers[call].take(taken)
         table = pa.table(columns)
-        return table if query.groups else self._with_empty(query, table, set(mine) - set(places.tolist()), mine)
+        empty = [one for one, count in zip(reports, counts, strict=True) if not count]
+        return table if query.groups or not empty else _with_empty(query, table, empty)
 
-    def _with_empty(self, query: Query, table: pa.Table, places: set[int], mine: Mapping[int, DueReport]) -> pa.Table:
-        """Without groups there is an answer also where the window is empty."""
-        if not places:
-            return table
-        nothing = []
-        for call in (*query.calls, RECORDS):
-            known = aggregate_of(call)
-            nothing.append(known.answer(operation.identity for operation in known.operations))
-        rows = [(mine[place].at_us, mine[place].complete, *nothing) for place in sorted(places)]
-        columns = [
-            pa.array(values, one.type) for values, one in zip(zip(*rows, strict=True), table.schema, strict=True)
-        ]
-        return pa.concat_tables([table, pa.Table.from_arrays(columns, schema=table.schema)])
+
+def _with_empty(query: Query, table: pa.Table, reports: Sequence[DueReport]) -> pa.Table:
+    """Without groups there is an answer also where the window is empty."""
+    nothing = []
+    for call in (*query.calls, RECORDS):
+        known = aggregate_of(call)
+        nothing.append(known.answer(operation.identity for operation in known.operations))
+    rows = [(one.at_us, one.complete, *nothing) for one in reports]
+    columns = [pa.array(values, one.type) for values, one in zip(zip(*rows, strict=True), table.schema, strict=True)]
+    return pa.concat_tables([table, pa.Table.from_arrays(columns, schema=table.schema)])
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ class Refresh:
         self.left = self._left(state, [one for some in due.values() for one in some])
         if not given and state.answers.watermark == state.source.watermark:
             return [], None
-        rows = pa.concat_tables(tables, promote_options="default") if tables else None
+        rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
         lineages = {one.key: (one.digest,) for one in given}
         rows, given = corrected(self.answers, self.connection, rows, given)
         self.rows.let_go()
@@ -249,7 +249,7 @@ class Refresh:
     ) -> list[pa.Table]:
         """The answers of a tree's queries; of one that cannot be answered, none, and nothing of it is due."""
         try:
-            return self._answers_of(tree, queries, due, *rest)
+            return [self._answers_of(tree, queries, due, *rest)]
         except InvalidInput as error:
             if len(queries) > 1:
                 return [one for query in queries for one in self._answers_of_each(tree, [query], due, *rest)]
@@ -265,15 +265,13 @@ class Refresh:
         partials: Snapshot,
         reader: SlotReader,
         states: KeptStates,
-    ) -> list[pa.Table]:
+    ) -> pa.Table:
         """The answers of a tree's queries, from one reading of its partials."""
         rows, axis = self.rows.of(partials, tree), reader.snapshot.definition.axis
         reports = {query.name: [report for one in due[query.part] for report in one.reports] for query in queries}
         folded = fold(tree, axis, self.connection, rows, queries, reports, states)
         slot_last = max((last for _, last in reader.state.ledger.applied), default=0)
-        return [
-            stored_answers(table, query, due[query.part], reader.snapshot.version, slot_last) for query, table in folded
-        ]
+        return stored_answers(folded, due, reader.snapshot.version, slot_last)
 
 
 def present_us(job: ArchiveJob, reader: SlotReader) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -16,7 +16,7 @@ from tidewheel.local.standing.columns import answer_columns, partial_columns
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.partials import ends_of
 from tidewheel.local.standing.row_hashes import hashes_of
-from tidewheel.queries.kernels.arrays import int64s
+from tidewheel.queries.kernels.arrays import Whole, int64s
 from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.staleness import DueAnswers
 from tidewheel.queries.standing.tree import Tree
@@ -55,24 +55,50 @@ def stored_partials(table: pa.Table, tree: Tree, axis: TimeAxis) -> pa.Table:
 
 
 def stored_answers(
-    table: pa.Table, query: Query, due: Sequence[DueAnswers], source_version: int, slot_last: int
+    folded: Iterable[tuple[Query, pa.Table]],
+    due: Mapping[str, Sequence[DueAnswers]],
+    source_version: int,
+    slot_last: int,
 ) -> pa.Table:
-    """Answers as they are stored; `slot_last` is the archive's newest slot when they were given."""
-    names = {name: stored for name, (stored, _) in answer_columns(query).items()}
-    ends = table.column("window_end").combine_chunks()
-    rows = table.rename_columns([names.get(name, name) for name in table.column_names])
+    """Answers of some queries as they are stored; `due` by part, `slot_last` is the archive's newest slot by now."""
+    queries, tables = list[Query](), list[pa.Table]()
+    for query, table in folded:
+        names = {name: stored for name, (stored, _) in answer_columns(query).items()}
+        queries.append(query)
+        tables.append(table.rename_columns([names.get(name, name) for name in table.column_names]))
+    rows = pa.concat_tables(tables, promote_options="permissive")
+    of_query = np.repeat(np.arange(len(queries)), [table.num_rows for table in tables])
+    ends = int64s(rows.column("window_end"))
+    slots, revisions = _slots_and_revisions(of_query, ends, [due[query.part] for query in queries])
+    keeps = np.array([query.terms.keep_us for query in queries], np.int64)[of_query]
     for name in ("window_start", "window_end"):
-        moments = table.column(name).cast(pa.timestamp("us", "UTC"))
+        moments = rows.column(name).cast(pa.timestamp("us", "UTC"))
         rows = rows.set_column(rows.schema.get_field_index(name), name, moments)
-    by_report = [(report.at_us, one.slot, one.revision) for one in due for report in one.reports]
-    reports, slots, revisions = (pa.array(values, pa.int64()) for values in zip(*by_report, strict=True))
-    places = pc.index_in(ends, reports)
-    rows = rows.append_column("revision", revisions.take(places).cast(pa.int32()))
-    rows = rows.append_column("source_version", pa.repeat(pa.scalar(source_version, pa.int64()), rows.num_rows))
-    behind = pc.subtract(pa.scalar(slot_last, pa.int64()), slots.take(places))
-    rows = rows.append_column("slots_late", pc.max_element_wise(behind, 0).cast(pa.int32()))
-    rows = rows.append_column("ins_slot", slots.take(places))
-    return _with_lives(rows, query.part, pc.add(ends, query.terms.keep_us))
+    more = {
+        "revision": pa.array(revisions, pa.int32()),
+        "source_version": pa.repeat(pa.scalar(source_version, pa.int64()), rows.num_rows),
+        "slots_late": pa.array(np.maximum(slot_last - slots, 0), pa.int32()),
+        "ins_slot": pa.array(slots),
+        PART: pa.array([query.part for query in queries]).take(pa.array(of_query)),
+        "valid_until": pa.array(ends + keeps).cast(pa.timestamp("us", "UTC")),
+    }
+    return pa.Table.from_arrays([*rows.columns, *more.values()], names=[*rows.column_names, *more])
+
+
+def _slots_and_revisions(of_query: Whole, ends: Whole, due: Sequence[Sequence[DueAnswers]]) -> tuple[Whole, Whole]:
+    """Of each row, by its query and report, the slot of the report and how often it was given before."""
+    told = [
+        (number, report.at_us, one.slot, one.revision)
+        for number, some in enumerate(due)
+        for one in some
+        for report in one.reports
+    ]
+    number, at, slots, revisions = (np.array(values, np.int64) for values in zip(*told, strict=True))
+    moments = np.unique(at)
+    keys = number * len(moments) + np.searchsorted(moments, at)
+    order = np.argsort(keys, kind="stable")
+    places = order[np.searchsorted(keys[order], of_query * len(moments) + np.searchsorted(moments, ends))]
+    return slots[places], revisions[places]
 
 
 def _with_lives(rows: pa.Table, part: str, until_us: pa.Array) -> pa.Table:
