@@ -109,7 +109,7 @@ def damages(archive: SmallArchive) -> Iterator[Damage]:
 
 def bring_back(archive: SmallArchive, report: AuditReport) -> AuditReport:
     """Do what the remedy says; its slots in one commit."""
-    match = re.fullmatch(r"tidewheel backfill small --from (\S+) --to (\S+) --each (\d+)", report.remedy)
+    match = re.fullmatch(r"tidewheel backfill small\.toml --from (\S+) --to (\S+) --each (\d+)", report.remedy)
     assert match is not None, report.remedy
     slots = [slot for slot in range(-1, 10) if match[1] <= archive.axis.name(slot) < match[2]]
     assert len(slots) == int(match[3])
