@@ -81,15 +81,20 @@ def _laps(found: Mapping[str, Any]) -> Iterator[str]:
         "one query": found["one_query"],
     }
     names = list(dict.fromkeys(name for samples in kinds.values() for one in samples for name in one["laps_ms"]))
-    yield f"| refresh | {' | '.join(names)} |"
-    yield f"|---|{'---|' * len(names)}"
+    yield f"| refresh | {' | '.join(names)} | processor time of all |"
+    yield f"|---|{'---|' * (len(names) + 1)}"
     for kind, samples in kinds.items():
-        times = (median(one["laps_ms"].get(name, 0) for one in samples) for name in names)
+        times = [median(one["laps_ms"].get(name, 0) for one in samples) for name in names]
+        times.append(1000 * median(one["processor_seconds"] for one in samples))
         yield f"| {kind} | {' | '.join(f'{time:.0f}' for time in times)} |"
 
 
 def _growth(found: Mapping[str, Any]) -> str:
-    times = (f"{one['queries']:,} queries {_seconds(typical(one['refresh']))}" for one in found["growth"])
+    times = (
+        f"{one['queries']:,} queries {_seconds(typical(one['refresh']))} "
+        f"({_seconds(median(sample['processor_seconds'] for sample in one['refresh'][:-1]))} of processor)"
+        for one in found["growth"]
+    )
     return f"A refresh of ever more queries, over a smaller archive: {', '.join(times)}."
 
 
