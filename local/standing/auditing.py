@@ -32,9 +32,8 @@ from tidewheel.local.standing.derived import PART, completed, expiration_slots
 from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder, inputs_of
-from tidewheel.local.standing.refresh import present_us
 from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
-from tidewheel.local.standing.slot_rows import SlotReader, reader_of
+from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
 from tidewheel.local.standing.stored_rows import loaded_partials, stored_answers, stored_partials
 from tidewheel.queries.operations.kll import NAME as KLL
 from tidewheel.queries.operations.kll import tell_alike

@@ -59,7 +59,7 @@ class BatchFolder:
         keys = {one.key for one in stale}
         lineages: dict[BatchKey, tuple[str, ...]] = {}
         tables: list[pa.Table] = []
-        for slots in self._together(sorted({slot for slot, _ in keys}), budget.slots_first):
+        for slots in self.together(sorted({slot for slot, _ in keys}), budget.slots_first):
             if tables and budget.is_spent():
                 break
             rows, coverages = self.reader.read_all(slots)
@@ -81,12 +81,12 @@ class BatchFolder:
         for query in (one for one in self.queries if tree.serves(one, 0)):
             (alone,) = assigned([query], 0).trees
             try:
-                self._folded(alone, slots, rows)
+                self.folded(alone, slots, rows)
             except InvalidInput:
                 found.add(query.name)
         return frozenset(found)
 
-    def _together(self, slots: Iterable[int], slots_max: int | None) -> Iterator[list[int]]:
+    def together(self, slots: Iterable[int], slots_max: int | None) -> Iterator[list[int]]:
         """Runs of slots whose batches are few enough records; of at most so many slots, twice as many each time."""
         run: list[int] = []
         records = 0
@@ -111,23 +111,21 @@ class BatchFolder:
             lacking = (slot for slot in slots if told[slot].cover is not Cover.ALL)
             kept = {slot: one for slot in lacking if (one := self._kept(tree, slot, sources[slot])) is not None}
         fresh = [slot for slot in slots if slot not in kept]
-        table = self._folded(
-            tree, fresh, filtered(rows, pc.is_in(rows.column("ins_slot"), pa.array(fresh, pa.int64())))
-        )
+        table = self.folded(tree, fresh, filtered(rows, pc.is_in(rows.column("ins_slot"), pa.array(fresh, pa.int64()))))
         found = digests(table)
         lineages = {slot: PartialLineage(sources[slot], told[slot], found.get(slot, {})) for slot in fresh}
         tables = [stored_partials(table, tree, self.axis), *(one for one, _ in kept.values())]
         whole = pa.concat_tables(tables, promote_options="default")
         return whole, lineages | {slot: lineage for slot, (_, lineage) in kept.items()}
 
-    def _folded(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> pa.Table:
+    def folded(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> pa.Table:
         """The partial rows of some slots; where a record cannot be folded, its slot is named."""
         oldest_us = self.now_us - tree.horizon_us - tree.ahead_us
         try:
             return PartialBuilder(tree, self.axis, self.connection).build(rows, oldest_us)
         except duckdb.Error as error:
             for slot in slots if len(slots) > 1 else ():
-                self._folded(tree, [slot], rows.filter(pc.field("ins_slot") == slot))
+                self.folded(tree, [slot], rows.filter(pc.field("ins_slot") == slot))
             asking = ", ".join(query.name for query in self.queries if tree.serves(query, 0))
             raise InvalidInput(
                 f"the records of slot {self.axis.name(slots[0])} cannot be folded for {asking}: "

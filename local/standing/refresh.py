@@ -17,7 +17,6 @@ import pyarrow as pa
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
-from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.budget import Budget, Left
@@ -28,11 +27,12 @@ from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.following import follow_undo
 from tidewheel.local.standing.known import known_of
+from tidewheel.local.standing.older import OlderAnswers
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partial_rows import PartialRows
 from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.local.standing.removing import remove_parts
-from tidewheel.local.standing.slot_rows import SlotReader, reader_of
+from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
 from tidewheel.local.standing.stored_rows import stored_answers
 from tidewheel.local.standing.technique_states import KeptStates
 from tidewheel.queries.planning.standing_trees import planned_by
@@ -93,7 +93,7 @@ class Refresh:
         reach("partials_committed")
         erased = self._erase(reader)
         self.watch.lap("erase")
-        due, given = self._give_answers(reader, assignment)
+        due, given = self._give_answers(reader, assignment, folder)
         reach("answers_committed")
         return Refreshed(
             tuple(stale), tuple(due), made, given, erased, tuple(self.failed), None, self.watch.spent_ms, self.left
@@ -170,7 +170,9 @@ class Refresh:
 
     # Answers.
 
-    def _give_answers(self, reader: SlotReader, assignment: Assignment) -> tuple[list[DueAnswers], Outcome | None]:
+    def _give_answers(
+        self, reader: SlotReader, assignment: Assignment, folder: BatchFolder
+    ) -> tuple[list[DueAnswers], Outcome | None]:
         partials = self.partials.snapshot()
         state = self._answer_state(reader, ledger_of(self.answers.snapshot()))
         reflected = reflections(reader.snapshot.definition.axis, ledger_of(partials), assignment)
@@ -183,10 +185,13 @@ class Refresh:
             if given and self.budget.is_spent():
                 break
             mine = {query.part: due.pop(query.name) for query in queries}
-            if any(one.reports for some in mine.values() for one in some):
-                tree = assignment.tree(queries[0].name)
-                tables += self._answers_of_each(tree, queries, mine, partials, reader, states)
-                self.watch.lap("fold")
+            tree, asked = assignment.tree(queries[0].name), [query for query in queries if mine[query.part]]
+            for query, before, table in OlderAnswers(folder, state).of(tree, asked):
+                mine[query.part] = [one for one in mine[query.part] if one.slot > before[-1].slot]
+                given += before
+                tables.append(table)
+            tables += self._answers_of_each(tree, queries, mine, partials, reader, states)
+            self.watch.lap("fold")
             given += [one for some in mine.values() for one in some]
         states.keep({query.part for query in self.queries if query.technique})
         self.left = self._left(state, [one for some in due.values() for one in some])
@@ -248,6 +253,8 @@ class Refresh:
         self, tree: Tree, queries: Sequence[Query], due: dict[str, list[DueAnswers]], *rest: Any
     ) -> list[pa.Table]:
         """The answers of a tree's queries; of one that cannot be answered, none, and nothing of it is due."""
+        if not any(one.reports for query in queries for one in due[query.part]):
+            return []
         try:
             return [self._answers_of(tree, queries, due, *rest)]
         except InvalidInput as error:
@@ -272,14 +279,6 @@ class Refresh:
         folded = fold(tree, axis, self.connection, rows, queries, reports, states)
         slot_last = max((last for _, last in reader.state.ledger.applied), default=0)
         return stored_answers(folded, due, reader.snapshot.version, slot_last)
-
-
-def present_us(job: ArchiveJob, reader: SlotReader) -> int:
-    """The archive's present: the wall's, or for historic data the end of what was applied."""
-    definition, watermark = reader.snapshot.definition, reader.state.watermark
-    if definition.clock is Clock.WALL or watermark is None:
-        return job.clock()
-    return definition.axis.end_us(watermark)
 
 
 def refresh(

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import check_sizes
+from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.receipts import Batch, Deed, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import TidewheelError
@@ -212,3 +213,11 @@ def reader_of(job: ArchiveJob) -> SlotReader:
     """A reader of the archive's newest version."""
     snapshot = job.snapshot()
     return SlotReader(job, snapshot, state_of(snapshot))
+
+
+def present_us(job: ArchiveJob, reader: SlotReader) -> int:
+    """The archive's present: the wall's, or for historic data the end of what was applied."""
+    definition, watermark = reader.snapshot.definition, reader.state.watermark
+    if definition.clock is Clock.WALL or watermark is None:
+        return job.clock()
+    return definition.axis.end_us(watermark)

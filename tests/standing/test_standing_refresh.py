@@ -118,6 +118,29 @@ def test_a_replay_corrects_the_answers_it_touches_and_no_others(tmp_path: Path) 
     assert after[5,] == before[5,]
 
 
+def test_a_query_that_comes_late_is_answered_as_far_back_as_records_are_whole(tmp_path: Path) -> None:
+    """Once, beyond `revise`; what partials are kept for is not made longer by it."""
+    archive = LocalArchive(tmp_path, span=60).create()
+    for slot in range(30):
+        lives = 3 if slot in (9, 10) else 50
+        archive.update({slot: [event(slot, slot, lives=50), event(slot, 100, "b", lives=lives)]})
+    vacuum_everything(archive)  # of slots 9 and 10 a record has gone
+    late = query_of("late", 'select = "sum(v) as s"\nwindow = "3m"\nrevise = "5m"\nkeep = "25m"')
+    alive = query_of("alive", 'select = "count(*) as n"\nwindow = "live"\nrevise = "5m"\nkeep = "1h"')
+    done = refresh(archive.job, [late, alive])
+    found = answers(archive, late, minutes=True)
+    assert {at for (at,) in found} == {*range(6, 10), *range(14, 31)}, "within keep, where no window holds 9 or 10"
+    assert all(one["s"] == sum(range(at - 3, at)) + 300 for (at,), one in found.items())
+    assert all(one["complete"] == 1 for one in found.values())
+    assert {one.why for one in done.due} == {"missing", "missing, and older than what is corrected"}
+    assert min(slot for slot, _ in written_since(archive, "partials", -1)) >= 30 - 60
+    assert refresh(archive.job, [late, alive]) == Refreshed((), ())
+    archive.update({30: [event(30, 30), event(30, 100, "b")]})
+    refresh(archive.job, [late, alive])
+    assert answers(archive, late, minutes=True)[31,]["s"] == 28 + 29 + 30 + 300
+    assert audit_is_clean(archive)
+
+
 def written_since(archive: LocalArchive, kind: str, version: int) -> list[tuple[int, int]]:
     """By the log: the slots of the batches that came into a derived archive since a version, with their rows."""
     snapshot = derived_job(archive.job, kind).snapshot()
@@ -304,6 +327,7 @@ def test_answers_that_are_given_late_do_not_look_whole_where_partials_have_expir
     for slot in range(16):
         archive.update({slot: [event(slot, 1, lives=2)]})
         refresh(archive.job, [TOTAL, ALIVE])
+    vacuum_everything(archive)
     rmtree(tmp_path / "table.answers")
     refresh(archive.job, [TOTAL, ALIVE])
     totals, alive = answers(archive, TOTAL), answers(archive, ALIVE)
