@@ -1,7 +1,8 @@
 """`python -m benchmarks PROFILE`: run what is not measured yet, then write ratios, plots and the page anew.
 
 `python -m benchmarks queries [quick|standard]` is the race of standing queries, `python -m benchmarks sharing` measures
-what sharing partials is worth and fits the constants of the plans' cost.
+what sharing partials is worth and fits the constants of the plans' cost, `python -m benchmarks planning` how long
+planning takes.
 
 Progress goes to standard error. It may be stopped at any moment: what is finished is kept, and run again only
 with --fresh.
@@ -35,6 +36,10 @@ def main(given: Sequence[str] | None = None) -> int:
         from benchmarks.standing.sharing import main as sharing
 
         return sharing(words[1:])
+    if words[:1] == ["planning"]:
+        from benchmarks.planning import main as planning
+
+        return planning()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "profile",

@@ -14,7 +14,8 @@ from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.loom import Loom
 from tidewheel.queries.planning.placement.catalogue import optimizer_named
 from tidewheel.queries.planning.placement.nodes import Placement, Setting
-from tidewheel.queries.planning.plan import Plan
+from tidewheel.queries.planning.plan import Plan, Planner
+from tidewheel.queries.planning.planners.set_partition import NAME, set_partition
 from tidewheel.queries.planning.standing_requests import Pool, pools
 from tidewheel.queries.planning.workload import Workload
 from tidewheel.queries.standing.query import Query
@@ -83,7 +84,7 @@ def planned(queries: Sequence[Query], known: Known, asked: Asked) -> list[PoolPl
 def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
     workload = Workload(pool.requests, known.rate)
     loom = Loom(workload, known.model(asked.model))
-    plan = planner_named(asked.planner).plan(loom, _draw())
+    plan = _planner(asked.planner).plan(loom, _draw())
     wanted = PLANNERS if asked.compare else [planner_named("No Share"), planner_named("Shared")]
     others = [one for one in wanted if one.requests_max is None or len(pool.requests) <= one.requests_max]
     positions = {request.name: position for position, request in enumerate(pool.requests)}
@@ -98,6 +99,14 @@ def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
         gap=certificate(workload).gap(Fraction(plan.cost)) if asked.model == "published" else None,
         placement=_placement(loom, asked) if asked.nodes > 1 else None,
     )
+
+
+def _planner(name: str) -> Planner:
+    if name.lower() != NAME.lower():
+        return planner_named(name)
+    from tidewheel.solver import cheapest_partition
+
+    return set_partition(cheapest_partition, PLANNERS)
 
 
 def _placement(loom: Loom, asked: Asked) -> Placement:

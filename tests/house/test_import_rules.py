@@ -103,7 +103,7 @@ RULES = {
         _names("tidewheel tidewheel.indexing.* tidewheel.queries.* click rich"),
         inside=_names(
             "tidewheel.commits tidewheel.local.* tidewheel.jobs.* tidewheel.storage tidewheel.sql tidewheel.dags"
-            " pyspark duckdb deltalake matplotlib numpy pyarrow"
+            " pyspark duckdb deltalake highspy matplotlib numpy pyarrow"
         ),
     ),
 }

@@ -109,3 +109,19 @@ def test_in_python(place: Path) -> None:
     archive = tidewheel.archive.open("m")
     plans = archive.queries.plan(Asked(planner="Shared"), rate_per_s=5)
     assert [len(one.plan.trees) for one in plans] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["plan.png", "plan.svg"])
+def test_a_picture_of_the_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    pytest.importorskip("matplotlib")
+    code, _, err = run(capsys, "--planner", "By Group", "--plot", str(tmp_path / "deep" / name))
+    assert code == 0, err
+    picture = (tmp_path / "deep" / name).read_bytes()
+    assert picture.startswith(b"\x89PNG" if name.endswith("png") else b"<?xml")
+    assert len(picture) > 10_000
+
+
+def test_a_picture_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "--plot", str(tmp_path / "plan.gif"))
+    assert code == 2
+    assert ".png or .svg" in err

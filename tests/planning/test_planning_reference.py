@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.reference_workload import reference, reference_windows
 from tests.support.planning import chance, numbered, pages
-from tests.support.reference_workload import reference, reference_windows
 from tidewheel.queries.planning.catalogue import planner_named
 from tidewheel.queries.planning.cost_model import three_levels
 from tidewheel.queries.planning.effort import counted_weave

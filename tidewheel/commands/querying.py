@@ -290,6 +290,12 @@ def ask(output: Output, archive: str, name: str, plot: str | None, **how: Any) -
     show_default=True,
     help="Of several workers: the least work in all, or the least for the busiest.",
 )
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw the trees over time, as FILE.png or FILE.svg.",
+)
 @click.option("--schedule", is_flag=True, help="Show what every scheduler makes of these queries instead.")
 @click.option(
     "--budget",
@@ -312,6 +318,7 @@ def plan(
     schedule: bool,
     budget_s: float | None,
     what_if: Path | None,
+    plot: Path | None,
     **asked: Any,
 ) -> None:
     """Show which standing queries would share partials, what that costs, and what it saves.
@@ -326,6 +333,7 @@ def plan(
       tidewheel plan netflow --compare
       tidewheel plan netflow --model published --planner "Weave Share" --rate 500
       tidewheel plan netflow --nodes 4 --objective balance --json
+      tidewheel plan netflow --plot plan.svg
       tidewheel plan netflow --schedule --budget 0.5
       tidewheel plan netflow --what-if drafts/new.toml --budget 0.5
     """
@@ -336,6 +344,10 @@ def plan(
         return
     with opened(output, archive, "planning") as opened_archive:
         plans = opened_archive.queries.plan(Asked(**asked), rate_per_s=rate_per_s)
+    if plot:
+        from tidewheel.plan_figure import draw_plans
+
+        draw_plans(plans, plot)
 
     from tidewheel.views.plans import plans_view
 

@@ -18,7 +18,7 @@ from tidewheel.queries.planning.planners.weave_share import woven
 
 EXACT_MAX = 12
 WOVEN_MAX = 150  # parts of which all pairs are tried
-MOVES_MAX = 40_000  # costs asked for while improving one beginning
+MOVES_MAX = 8_000  # costs asked for while improving one beginning
 
 Grove = list[list[Tree]]
 """Trees as lists of their parts."""
