@@ -47,6 +47,16 @@ LOOKING = (
     *("probe", "scan", "sql", "status", "history", "changes", "quarantine", "audit", "advise", "forecast"),
 )
 BY_NAME = LEAVES
+# What `tidewheel plan --what-if` is asked about.
+_DRAFT = """
+[query]
+name = "bytes_by_plan"
+of = "netflow"
+select = "sum(bytes) as bytes"
+group_by = ["plan"]
+window = "1h"
+slide = "5m"
+"""
 EXAMPLES = [example for name in ORDER for example in examples_of(BY_NAME[name])]
 
 
@@ -61,6 +71,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "archives").mkdir()
     shutil.copy(ROOT / "archives" / "netflow.toml", folder / "archives")
     shutil.copytree(ROOT / "archives" / "queries", folder / "archives" / "queries")
+    (folder / "drafts").mkdir()
+    (folder / "drafts" / "new.toml").write_text(_DRAFT, encoding="utf-8")
     before = Path.cwd()
     os.chdir(folder)
     archive, places = open("netflow"), Places.of("netflow", Output())
