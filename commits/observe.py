@@ -41,13 +41,17 @@ class _Observe(Procedure):
         return replace(receipt, observation=Observation(self.horizon, self._known(one)))
 
     def _known(self, one: Try) -> dict[BatchKey, Batch]:
-        """The batches within the horizon that the ledger has let go. Cost: all receipts, once."""
+        """The batches within the horizon that the ledger has let go. Cost: all receipts, once; if there are any."""
         ledger = one.state.ledger
         if ledger.watermark is None or self.horizon <= ledger.horizon:
+            return {}
+        oldest = ledger.watermark - self.horizon
+        asked = (slot for first, last in ledger.applied for slot in range(max(first, oldest + 1), last + 1))
+        if all((slot, "") in ledger.batches for slot in asked):
             return {}
         receipts = dict(all_receipts(one.snapshot))
         return {
             (slot, ""): batch_in(receipts.values(), slot, name)
             for slot, name in batches_at(receipts, one.snapshot.version).items()
-            if slot > ledger.watermark - self.horizon and (slot, "") not in ledger.batches
+            if slot > oldest and (slot, "") not in ledger.batches
         }
