@@ -71,7 +71,8 @@ class StandingQueries:
         texts, unread = self._read()
         file = self._archive.file
         found = understood(texts, self._archive.snapshot(), file.inserted_at if file else "")
-        self.wrong = (found := replace(found, faults=(*unread, *found.faults), some_unnamed=bool(unread))).wrong
+        found = replace(found, faults=(*unread, *found.faults), some_unnamed=bool(unread))
+        self.wrong = found.wrong_so("these queries stay as they were, all others are answered")
         return found
 
     def check(self) -> list[Query]:

@@ -158,13 +158,13 @@ def page_content(text: str, file_name: str, reference: str) -> tuple[dict[str, A
         raise faulty(file_name, [fault], reference) from None
 
 
-def faulty(file_name: str, faults: Iterable[Fault], reference: str) -> InvalidInput:
+def faulty(file_name: str, faults: Iterable[Fault], reference: str, so: str = "nothing was changed") -> InvalidInput:
     """One error with all faults of a file, in the order of their lines (`values["faults"]`)."""
     ordered = sorted(faults, key=lambda fault: fault.line)
     count = counted(len(ordered), "fault")
     listed = "\n".join(f"  {fault}" for fault in ordered)
     return InvalidInput(
-        f"{file_name} {'have' if ', ' in file_name else 'has'} {count}; nothing was changed\n{listed}",
+        f"{file_name} {'have' if ', ' in file_name else 'has'} {count}; {so}\n{listed}",
         f"mend the file; {reference} explains every key",
         faults=tuple(ordered),
     )

@@ -35,8 +35,12 @@ class Understood:
 
     @property
     def wrong(self) -> InvalidInput | None:
+        return self.wrong_so("nothing was changed")
+
+    def wrong_so(self, so: str) -> InvalidInput | None:
+        """All faults in one error, and what became of it."""
         files = sorted({fault.file_name for fault in self.faults})
-        return faulty(", ".join(files), self.faults, REFERENCE) if files else None
+        return faulty(", ".join(files), self.faults, REFERENCE, so) if files else None
 
     def as_before(self, stored: Iterable[Query]) -> list[Query]:
         """Of the queries answered so far those that cannot be understood just now: they stay what they were."""
