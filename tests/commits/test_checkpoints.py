@@ -36,10 +36,14 @@ def write_and_read(path: str, files: list[int], start: object) -> None:
     checkpoints.list_log = nothing_there  # type: ignore[assignment,attr-defined]
     for _ in range(ROUNDS):
         for version, count in enumerate(files):
-            write_checkpoint(location, DeltaTable(path, version=version))
+            write_checkpoint(location, opened(location, version))
             assert checkpoint_fault(location, version, count) == ""
             assert len(open_snapshot(location, version).files) == count
             assert len(open_snapshot(location).files) == files[-1]
+
+
+def opened(location: Location, version: int) -> DeltaTable:
+    return DeltaTable(location.delta_uri, version=version, storage_options=location.storage_options)
 
 
 def nothing_there(location: Location) -> object:
@@ -49,19 +53,23 @@ def nothing_there(location: Location) -> object:
     return LogFiles({}, {}, ())
 
 
-def test_eight_processes_write_the_same_checkpoints(tmp_path: Path) -> None:
-    table = table_of_versions(tmp_path)
-    files = [len(open_snapshot(table.location, version).files) for version in range(VERSIONS + 1)]
+def written_by_eight(location: Location) -> None:
+    """Eight processes write and read the checkpoints of all versions of a table at once; all are whole in the end."""
+    files = [len(open_snapshot(location, version).files) for version in range(VERSIONS + 1)]
     context = multiprocessing.get_context("spawn")
     start = context.Barrier(PROCESSES)
-    writers = [context.Process(target=write_and_read, args=(str(tmp_path), files, start)) for _ in range(PROCESSES)]
+    writers = [context.Process(target=write_and_read, args=(location.uri, files, start)) for _ in range(PROCESSES)]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join(300)
     assert [writer.exitcode for writer in writers] == [0] * PROCESSES
     for version, count in enumerate(files):
-        assert checkpoint_fault(table.location, version, count) == ""
+        assert checkpoint_fault(location, version, count) == ""
+
+
+def test_eight_processes_write_the_same_checkpoints(tmp_path: Path) -> None:
+    written_by_eight(table_of_versions(tmp_path).location)
 
 
 def test_a_checkpoint_that_is_there_is_not_written_again(tmp_path: Path) -> None:

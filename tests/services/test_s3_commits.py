@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.commits.test_checkpoints import table_of_versions, written_by_eight
 from tests.support.commit_contract import race, run_writers
 from tests.support.services import ObjectStore, object_store
+from tidewheel.storage.location import Location
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +37,16 @@ def test_two_processes_lose_and_double_nothing_a_thousand_times(store: ObjectSto
     outcome = run_writers(store.url("contract-1000"), writers=2, commits=1_000)
     outcome.check(2, 1_000)
     assert outcome.races_lost > 0
+
+
+@pytest.mark.cluster
+def test_eight_processes_write_the_same_checkpoints(store: ObjectStore, tmp_path: Path) -> None:
+    table_of_versions(tmp_path)
+    location = Location.of(store.url("checkpoints"))
+    for path in sorted(tmp_path.rglob("*")):
+        if path.is_file():
+            location.write_bytes(location.child(str(path.relative_to(tmp_path))), path.read_bytes())
+    written_by_eight(location)
 
 
 def test_of_32_writers_on_one_version_one_wins(store: ObjectStore) -> None:
