@@ -187,7 +187,8 @@ class Refresh:
             mine = {query.part: due.pop(query.name) for query in queries}
             tree, asked = assignment.tree(queries[0].name), [query for query in queries if mine[query.part]]
             for query, before, table in OlderAnswers(folder, state).of(tree, asked):
-                mine[query.part] = [one for one in mine[query.part] if one.slot > before[-1].slot]
+                slots = {one.slot for one in before}
+                mine[query.part] = [one for one in mine[query.part] if one.slot not in slots]
                 given += before
                 tables.append(table)
             tables += self._answers_of_each(tree, queries, mine, partials, reader, states)
