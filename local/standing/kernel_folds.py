@@ -61,8 +61,10 @@ class KernelFolder:
             if due[query.name]:
                 groups, joins = tuple(one.sql for one in query.groups), self.ways([query]) is not None
                 alike.setdefault((query.where, groups, joins), []).append(query)
-        for some in alike.values():
-            shared = _Shared(self, some, due)
+        joined = [some for (_, _, joins), some in alike.items() if joins]
+        rows = self._joined([query for some in joined for query in some], due) if len(joined) > 1 else self.rows
+        for (_, _, joins), some in alike.items():
+            shared = _Shared(self, rows if joins else self.rows, some, due)
             for query in some:
                 folder = Folder(query, self.tree, self.axis, self.connection, "")
                 called = shared.called(query)
@@ -77,6 +79,22 @@ class KernelFolder:
             found[given.key] = [f"a{at + place}" for place in range(count)]
             at += count
         return found
+
+    def window(self, query: Query, report: DueReport) -> tuple[int, int, int]:
+        """A window's first fragment, its end, and the report where only the living count."""
+        tree, window_us = self.tree, query.terms.window_us
+        first = FIRST if window_us is None else tree.slices.number_of(report.at_us - window_us)
+        return first, tree.slices.number_of(report.at_us), report.at_us if tree.counts is Counts.LIVE else 0
+
+    def _joined(self, queries: Sequence[Query], due: Due) -> TreeRows:
+        """The rows joined between the windows of all these queries, for each of them to be joined further."""
+        ways = self.ways(queries)
+        if ways is None or self.tree.counts is Counts.LIVE:
+            return self.rows
+        windows = {self.window(query, one) for query in queries for one in due[query.name]}
+        groups = [*(f"g{number}" for number in range(len(self.tree.groups))), "signature"]
+        joined = self.rows.joined(groups, ways, _edges(windows), None, None)
+        return self.rows if joined is None else TreeRows.of(joined)
 
     def ways(self, queries: Iterable[Query]) -> Ways | None:
         """How the accumulators of some queries are joined; None if not all can be."""
@@ -95,6 +113,7 @@ class _Shared:
     """Queries of one group-by and predicate."""
 
     folder: KernelFolder
+    rows: TreeRows
     queries: Sequence[Query]
     due: Due
 
@@ -110,14 +129,8 @@ class _Shared:
         found: dict[tuple[int, int, int], int] = {}
         for query in self.queries:
             for one in self.due[query.name]:
-                found.setdefault(self._window(query, one), len(found))
+                found.setdefault(self.folder.window(query, one), len(found))
         return found
-
-    def _window(self, query: Query, report: DueReport) -> tuple[int, int, int]:
-        tree, window_us = self.folder.tree, query.terms.window_us
-        first = FIRST if window_us is None else tree.slices.number_of(report.at_us - window_us)
-        living = report.at_us if tree.counts is Counts.LIVE else 0
-        return first, tree.slices.number_of(report.at_us), living
 
     @cached_property
     def parts(self) -> list[_Part]:
@@ -133,12 +146,11 @@ class _Shared:
 
     def _rows(self, windows: Iterable[tuple[int, int, int]], alive_after: int | None) -> pa.Table:
         """Rows that serve these windows: joined, or as they are."""
-        tree, rows = self.folder.tree, self.folder.rows
+        tree, rows = self.folder.tree, self.rows
         bit = 1 << tree.predicates.index(self.queries[0].where) if len(tree.predicates) > 1 else None
         ways = self.folder.ways(self.queries)
         if ways is not None:
-            edges = np.unique(np.array([edge for window in windows for edge in window[:2]], np.int64))
-            joined = rows.joined(list(self.groups.values()), ways, edges, bit, alive_after)
+            joined = rows.joined(list(self.groups.values()), ways, _edges(windows), bit, alive_after)
             if joined is not None:
                 return joined
         table = rows.table
@@ -186,7 +198,7 @@ class _Shared:
     def called(self, query: Query) -> pa.Table:
         """One row for each of the query's reports and groups, with a column for each call."""
         reports = self.due[query.name]
-        found = [self.by_window[self.windows[self._window(query, one)]] for one in reports]
+        found = [self.by_window[self.windows[self.folder.window(query, one)]] for one in reports]
         counts = [len(answers) for answers in found]
         taken = pa.array(found[0] if len(found) == 1 else np.concatenate(found))
         columns = {
@@ -200,6 +212,10 @@ class _Shared:
         table = pa.table(columns)
         empty = [one for one, count in zip(reports, counts, strict=True) if not count]
         return table if query.groups or not empty else _with_empty(query, table, empty)
+
+
+def _edges(windows: Iterable[tuple[int, int, int]]) -> Any:
+    return np.unique(np.array([edge for window in windows for edge in window[:2]], np.int64))
 
 
 def _with_empty(query: Query, table: pa.Table, reports: Sequence[DueReport]) -> pa.Table:

@@ -134,7 +134,8 @@ class TreeRows:
     ) -> pa.Table | None:
         """Rows joined where no edge lies between them: of a predicate, of what expires later. None: it cannot be done.
 
-        `edges` are fragments, ascending; what lies before the first or behind the last is left out.
+        `edges` are fragments, ascending; what lies before the first or behind the last is left out. The rows come by
+        ascending fragment.
         """
         known = self.groups.setdefault(tuple(groups), Groups())
         numbers = [piece.numbers(groups, known) for piece in self.pieces]
@@ -144,7 +145,7 @@ class TreeRows:
             return None
         present, totals = np.zeros(cells, bool), {name: way(cells) for name, way in ways.items()}
         for piece, mine in zip(self.pieces, numbers, strict=True):
-            chosen = self._chosen(piece, mine, edges, bit, alive_after)
+            chosen = self._chosen(piece, mine, len(known), edges, bit, alive_after)
             present[chosen.cells] = True
             for name, way in ways.items() if len(chosen.rows) else ():
                 values = piece.values(name, way)
@@ -154,15 +155,18 @@ class TreeRows:
         if not all(total.is_exact for total in totals.values()):
             return None
         (places,) = np.nonzero(present)
-        columns = dict(zip(groups, known.taken(places // segments).columns, strict=True)) if groups else {}
-        columns["fragment"] = pa.array(edges[places % segments])
+        segment, number = np.divmod(places, len(known))
+        columns = dict(zip(groups, known.taken(number).columns, strict=True)) if groups else {}
+        columns["fragment"] = pa.array(edges[segment])
         columns |= {name: total.column(places, self.schema.field(name).type) for name, total in totals.items()}
         return pa.table(columns)
 
-    def _chosen(self, piece: Piece, numbers: Whole, edges: Whole, bit: int | None, alive_after: int | None) -> Chosen:
+    def _chosen(
+        self, piece: Piece, numbers: Whole, groups: int, edges: Whole, bit: int | None, alive_after: int | None
+    ) -> Chosen:
         bounds = np.searchsorted(piece.fragments, edges)
         rows = np.arange(bounds[0], bounds[-1])
-        cells = numbers[rows] * (len(edges) - 1) + np.repeat(np.arange(len(edges) - 1), np.diff(bounds))
+        cells = numbers[rows] + groups * np.repeat(np.arange(len(edges) - 1), np.diff(bounds))
         kept = np.ones(len(rows), bool)
         if bit is not None:
             kept &= (piece.signatures[rows] & bit) != 0
