@@ -180,10 +180,9 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Sharing:
-    """Who decides which standing queries share partials, and how many tasks refresh."""
+    """Who decides which standing queries share partials."""
 
     planner: str = "Settle"
-    nodes: int = 1
 
 
 @dataclass(frozen=True)
