@@ -63,9 +63,10 @@ class Rules:
 
 
 class Timetable(Protocol):
-    """`d` of each task, as of a version."""
+    """`d` of each task, as of a version: how many updates have come."""
 
-    version: int
+    @property
+    def version(self) -> int: ...
 
     def advance(self) -> None:
         """One more update has come."""
