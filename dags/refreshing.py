@@ -30,14 +30,20 @@ def refresh_behind(
     """Refresh after these tasks, if there are queries."""
     if not is_asked(Path(path), file.name):
         return
-    refresh = RefreshQueries(
-        task_id="refresh",
-        archive_file=path,
-        trigger_rule=rule,
-        outlets=[answers_asset(file)],
-        # Two at once do no harm, the commit decides, but one of them works for nothing.
-        max_active_tis_per_dag=1,
-    )
+    nodes = file.queries.nodes
+    common: dict[str, Any] = {
+        "task_id": "refresh",
+        "archive_file": path,
+        "trigger_rule": rule,
+        "outlets": [answers_asset(file)],
+        # Two at once do no harm, the commit decides, but where both do the same, one of them works for nothing.
+        "max_active_tis_per_dag": nodes,
+    }
+    refresh: Any
+    if nodes == 1:
+        refresh = RefreshQueries(**common)
+    else:
+        refresh = RefreshQueries.partial(**common, nodes=nodes).expand(node=list(range(1, nodes + 1)))
     for task in tasks:
         task >> refresh
 
@@ -69,11 +75,15 @@ class RefreshQueries(ArchiveOperator):
 
     ui_color = "#e3f0dc"
 
+    def __init__(self, *, node: int = 1, nodes: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.node, self.nodes = node, nodes
+
     def work(self, archive: Archive, context: Context) -> dict[str, Any]:
         from tidewheel.views.queries import refreshed_view
 
         skip_without_table(archive)
-        done = archive.queries.refreshed()
+        done = archive.queries.refreshed(node=(self.node, self.nodes))
         say(self.log, refreshed_view(done, archive.axis, dry_run=False))
         if done.wrong:
             raise done.wrong

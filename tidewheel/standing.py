@@ -93,26 +93,41 @@ class StandingQueries:
             raise found.wrong
         return list(found.queries)
 
-    def refresh(self, *, dry_run: bool = False, allow_many: bool = False, budget_s: float | None = None) -> Refreshed:
+    def refresh(
+        self,
+        *,
+        dry_run: bool = False,
+        allow_many: bool = False,
+        budget_s: float | None = None,
+        node: tuple[int, int] | None = None,
+    ) -> Refreshed:
         """Bring partials and answers up to date: what is stale is redone, and nothing else.
 
         The query files are read once, at the beginning. Very many answers at once need `allow_many`. With a budget
         nothing is begun after so many seconds: the oldest comes first, and the result says what is left. What is wrong
-        with some queries is raised in the end, when the others have their answers.
+        with some queries is raised in the end, when the others have their answers. `node` is (2, 4) for the second of
+        four that refresh side by side, each its share of the trees.
         """
-        done = self.refreshed(dry_run=dry_run, allow_many=allow_many, budget_s=budget_s)
+        done = self.refreshed(dry_run=dry_run, allow_many=allow_many, budget_s=budget_s, node=node)
         if done.wrong:
             raise done.wrong
         return done
 
-    def refreshed(self, *, dry_run: bool = False, allow_many: bool = False, budget_s: float | None = None) -> Refreshed:
+    def refreshed(
+        self,
+        *,
+        dry_run: bool = False,
+        allow_many: bool = False,
+        budget_s: float | None = None,
+        node: tuple[int, int] | None = None,
+    ) -> Refreshed:
         """The same, with what is wrong told in the result."""
         from tidewheel.local.standing.looking import guard_refresh
         from tidewheel.local.standing.refresh import Refresh
 
         refuse_derived(self._archive, "refresh")
         queries = self._standing()
-        refresh = Refresh(self._archive.job, queries, planner=self._planner, budget_s=budget_s)
+        refresh = Refresh(self._archive.job, queries, planner=self._planner, node=node, budget_s=budget_s)
         if dry_run:
             return replace(refresh.compare(), misread=self.wrong)
         guard_refresh(self._archive.job, queries, allow_many=allow_many)

@@ -45,7 +45,7 @@ from tidewheel.queries.planning.workload import Workload
 from tidewheel.queries.standing.query import Query
 
 PLANNERS = ("No Share", "Shared", "By Group", "Weave Share", "Settle")
-SETTINGS = ((12, 1_000), (12, 10_000), (40, 3_000))  # queries, records a slot
+SETTINGS = ((12, 1_000), (12, 10_000), (40, 3_000), (8, 60_000))  # queries, records a slot
 SLIDES = (5, 10, 15, 30)  # minutes: all of them repeat within what is measured
 WINDOWS = (15, 30, 60, 120, 180)
 SLOTS, MEASURED = 48, 6

@@ -277,6 +277,11 @@ FIELDS: tuple[Field, ...] = (
         "about queries that are new or were changed; partials that are there stay as they are.",
         "By Group", default="Settle",
     ),
+    Field(
+        "queries", "nodes", whole(1, 64),
+        "How many mapped tasks of a run refresh side by side; trees of partials are shared out among them by cost.",
+        4, default=1,
+    ),
 )  # fmt: skip
 
 

@@ -180,9 +180,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Sharing:
-    """Who decides which standing queries share partials."""
+    """Who decides which standing queries share partials, and how many tasks refresh."""
 
     planner: str = "Settle"
+    nodes: int = 1
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.observe import observe
@@ -144,8 +145,12 @@ def _told(by: Mapping[str, object]) -> str:
 
 def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence[tuple[str, str]]) -> None:
     if not is_there(job):
-        create_derived(job, delta_columns(columns), wanted, horizon)
-        return
+        try:
+            create_derived(job, delta_columns(columns), wanted, horizon)
+            return
+        except CommitFailedError:
+            if not is_there(job):
+                raise  # else another refresh was first
     snapshot = job.snapshot()
     known = {column.name for column in snapshot.columns}
     told = snapshot.definition.derived == wanted.derived and {name for name, _ in columns} <= known

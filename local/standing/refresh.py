@@ -35,6 +35,7 @@ from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
 from tidewheel.local.standing.stored_rows import stored_answers
 from tidewheel.local.standing.technique_states import KeptStates
+from tidewheel.queries.planning.load import node_of
 from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
@@ -57,6 +58,7 @@ class Refresh:
     queries: Sequence[Query]
     connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(":memory:"))
     planner: str = ""  # who decides which queries share a tree
+    node: tuple[int, int] | None = None  # the trees of one node of several; the others see to theirs
     budget_s: float | None = None  # nothing is begun after so many seconds; each refresh does something
 
     def __post_init__(self) -> None:
@@ -85,6 +87,7 @@ class Refresh:
         reader = reader_of(self.job)
         for job in (self.partials, self.answers):
             follow_undo(job, reader.state.watermark, self.queries)
+        assignment = assignment.without(self._of_others(assignment))
         stale, made, folder = self._make_partials(reader, assignment)
         if self._parts_ways(folder, assignment):
             return self.run()
@@ -105,6 +108,14 @@ class Refresh:
         others = [one for one in queries if one.name not in self.apart]
         planned = planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)
         return [*alone, *(planned(others) if others else ())]
+
+    def _of_others(self, assignment: Assignment) -> set[str]:
+        """The trees that other nodes refresh. Should two disagree, the next refresh finds what neither did."""
+        if self.node is None or self.node[1] == 1:
+            return set()
+        number, nodes = self.node
+        placed = node_of(assignment, self.queries, known_of(self.job, self.queries), nodes)
+        return {tree for tree, node in placed.items() if node != number}
 
     def _parts_ways(self, folder: BatchFolder, assignment: Assignment) -> bool:
         """Whether queries that cannot be folded share a tree with others that can: from now on they do not."""

@@ -11,7 +11,7 @@ from tidewheel.queries.planning.measured_model import Constants, MeasuredModel
 from tidewheel.queries.planning.standing_requests import request_of
 from tidewheel.queries.planning.workload import Workload
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.tree import window_of
+from tidewheel.queries.standing.tree import Assignment, window_of
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,12 @@ class TreeLoad:
     report_ns: Mapping[str, int]  # by query, of one answer
     windows: Mapping[str, int]  # by query, in slots
     periods: Mapping[str, int]
+
+    @property
+    def slot_mean_ns(self) -> float:
+        """Of all there is to do in a slot, on average."""
+        read = max((self.windows[name] / period for name, period in self.periods.items()), default=0.0)
+        return self.update_ns + self.slot_ns * read + sum(self.report_ns[name] / p for name, p in self.periods.items())
 
 
 def load_of(queries: Sequence[Query], known: Known) -> TreeLoad:
@@ -56,3 +62,17 @@ def load_of(queries: Sequence[Query], known: Known) -> TreeLoad:
 
 def _slots(duration_us: int, interval_us: int) -> int:
     return -(-duration_us // interval_us)
+
+
+def node_of(assignment: Assignment, queries: Sequence[Query], known: Known, nodes: int) -> dict[str, int]:
+    """Which of so many nodes, from 1 on, refreshes which tree: the dearest first, each to where least is to be done."""
+    costs = {}
+    for tree in assignment.trees:
+        mine = [query for query in queries if assignment.tree_of.get(query.name) == tree.name]
+        costs[tree.name] = load_of(mine, known).slot_mean_ns
+    found, loads = {}, [0.0] * nodes
+    for name in sorted(costs, key=lambda one: (-costs[one], one)):
+        node = min(range(nodes), key=loads.__getitem__)
+        loads[node] += costs[name]
+        found[name] = node + 1
+    return found

@@ -98,3 +98,17 @@ def test_updates_backfills_and_forgets_reach_the_answers(tide: TomlArchive, spar
     tide.open().forget([("k1",)])
     told = work(tide, "tide__maintenance", "refresh", context)
     assert told["answers_corrected"] > 0
+
+
+def test_several_nodes_are_mapped_tasks(tide: TomlArchive) -> None:
+    from airflow.sdk.definitions.mappedoperator import MappedOperator
+
+    ask(tide)
+    tide.path.write_text(f"{tide.path.read_text()}\n[queries]\nnodes = 3\n")
+    dags = dags_of(tide)
+    for name, dag in dags.items():
+        task = dag.task_dict["refresh"]
+        assert isinstance(task, MappedOperator), name
+        assert task.expand_input.value == {"node": [1, 2, 3]}
+        assert task.partial_kwargs["nodes"] == task.partial_kwargs["max_active_tis_per_dag"] == 3
+    assert after(dags["tide"], "update") == {"refresh"}

@@ -18,7 +18,8 @@ from tidewheel.queries.planning.planners.weave_share import woven
 
 EXACT_MAX = 12
 WOVEN_MAX = 150  # parts of which all pairs are tried
-MOVES_MAX = 8_000  # costs asked for while improving one beginning
+MOVES_MAX = 200_000  # costs asked for while improving one beginning
+MANY, MOVES_OF_MANY_MAX = 400, 8_000  # of so many parts no more
 
 Grove = list[list[Tree]]
 """Trees as lists of their parts."""
@@ -83,7 +84,7 @@ def _cost(loom: Loom, grove: Grove) -> Cost:
 
 
 def _settled(loom: Loom, grove: Grove) -> list[Tree]:
-    limit = loom.evaluations + MOVES_MAX
+    limit = loom.evaluations + (MOVES_MAX if sum(map(len, grove)) <= MANY else MOVES_OF_MANY_MAX)
     cost = _cost(loom, grove)
     while True:
         grove = _merged(loom, _moved(loom, grove, limit))
