@@ -9,8 +9,9 @@ from tidewheel.commands.changing import forget, migrate, undo, vacuum
 from tidewheel.commands.looking import audit, changes, history, quarantine, status
 from tidewheel.commands.planning import advise, forecast
 from tidewheel.commands.playing import demo
-from tidewheel.commands.querying import ask, plan, query, refresh
+from tidewheel.commands.querying import ask, query, refresh
 from tidewheel.commands.reading import probe, scan, sql
+from tidewheel.commands.sharing import plan
 from tidewheel.commands.writing import backfill, expire, init, update
 
 COMMANDS: tuple[click.Command, ...] = (
