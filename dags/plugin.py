@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow.plugins_manager import AirflowPlugin
 
 from tidewheel.dags.deadlines import RunMade
+from tidewheel.dags.operator_page import PREFIX, OperatorPage, href
 from tidewheel.dags.priority import ScheduleFirst
 from tidewheel.dags.timetable import ArchiveTimetable
 
@@ -16,3 +17,13 @@ class TidewheelPlugin(AirflowPlugin):
     timetables = [ArchiveTimetable]  # noqa: RUF012
     deadline_references = [RunMade]  # noqa: RUF012
     priority_weight_strategies = [ScheduleFirst]  # noqa: RUF012
+    fastapi_apps = [{"name": "tidewheel", "app": OperatorPage(), "url_prefix": PREFIX}]  # noqa: RUF012
+    external_views = [  # noqa: RUF012
+        {
+            "name": "Archives",
+            "href": href(),
+            "url_route": "tidewheel_archives",
+            "destination": "nav",
+            "category": "browse",
+        }
+    ]

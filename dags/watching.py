@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidewheel.dags.due import Ranges
-from tidewheel.indexing.core.definition import Clock
+from tidewheel.indexing.core.definition import Clock, Definition
 from tidewheel.indexing.core.slots import gaps_of, iso
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.durations import duration_text
@@ -72,14 +72,21 @@ def _missing(state: TableState, due: Ranges) -> list[Worry]:
     definition, axis = state.definition, state.definition.axis
     count = sum(last - first + 1 for first, last in gaps)
     shown = ", ".join(axis.name(a) if a == b else f"{axis.name(a)} to {axis.name(b)}" for a, b in gaps[:5])
-    start, end = iso(axis.start_us(gaps[0][0])), iso(axis.end_us(gaps[-1][1]))
     return [
         Worry(
             f"{count} {'slot is' if count == 1 else 'slots are'} missing in archive {definition.name}: {shown}"
             + (" and more" if len(gaps) > 5 else "")
             + ", though their runs were due",
             "see what became of their runs; when their data is there: "
-            f"airflow dags trigger {definition.name}__backfill --conf "
-            f'\'{{"start": "{start}", "end": "{end}", "missing_only": true}}\'',
+            + backfill_command(definition, gaps[0][0], gaps[-1][1]),
         )
     ]
+
+
+def backfill_command(definition: Definition, first: int, last: int) -> str:
+    """What brings the missing ones among some slots."""
+    start, end = iso(definition.axis.start_us(first)), iso(definition.axis.end_us(last))
+    return (
+        f"airflow dags trigger {definition.name}__backfill --conf "
+        f'\'{{"start": "{start}", "end": "{end}", "missing_only": true}}\''
+    )

@@ -91,7 +91,10 @@ RULES = {
     # Airflow parses these files every few seconds: what is heavy waits inside the tasks.
     "dags": Rule(
         _names("tidewheel.dags tidewheel.indexing.* airflow"),
-        inside=_names("tidewheel tidewheel.commits tidewheel.jobs.* tidewheel.storage tidewheel.sql rich sqlalchemy"),
+        inside=_names(
+            "tidewheel tidewheel.commits tidewheel.jobs.* tidewheel.local.* tidewheel.queries.* tidewheel.storage"
+            " tidewheel.sql fastapi rich sqlalchemy starlette"
+        ),
     ),
     # Airflow at home and made-up streams: whoever plays, tests or measures starts these as programs.
     "playground": Rule(

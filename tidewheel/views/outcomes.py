@@ -133,7 +133,7 @@ def history_view(receipts: Iterable[tuple[int, Receipt]], axis: TimeAxis) -> Ren
         table.add_row(
             str(version),
             short_iso(receipt.committed_us - receipt.committed_us % 60_000_000),
-            _deed(receipt, axis),
+            deed_text(receipt, axis),
             count(sum(one.stored for one in receipt.slots)) if receipt.slots else "",
             f"+{receipt.files_added} -{receipt.files_removed}",
             f"+{size(receipt.bytes_added)} -{size(receipt.bytes_removed)}",
@@ -142,7 +142,7 @@ def history_view(receipts: Iterable[tuple[int, Receipt]], axis: TimeAxis) -> Ren
     return table
 
 
-def _deed(receipt: Receipt, axis: TimeAxis) -> str:
+def deed_text(receipt: Receipt, axis: TimeAxis) -> str:
     """What a version did, in a few words."""
     name, slots = receipt.operation.value, sorted({one.slot for one in receipt.slots})
     if len(slots) > 1:

@@ -1,0 +1,236 @@
+"""The operator page on real small archives: what it shows, of whom it asks a login, and that no text becomes markup."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx
+import pytest
+
+import tidewheel
+from tests.support.asked_archive import ARCHIVE_FILE, QUERIES, asked_archive
+from tidewheel.pages.detail import detail_page
+from tidewheel.pages.facts import Detail, Overview
+from tidewheel.pages.overview import overview_page
+
+# Airflow warns of its own inner life while it is imported and used.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:Using .httpx. with .starlette.testclient"),
+]
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\u202e"
+# Every slot since the second was due, and no slot after the sixth came.
+LATE = '\n[schedule]\ncron = "* * * * *"\nstart = 1970-01-01T00:02:00Z\n'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An AIRFLOW_HOME of its own, set before anything imports Airflow."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW_HOME", str(tmp_path_factory.mktemp("airflow")))
+        patch.setenv("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
+        patch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "of tests " * 8)
+        patch.setenv("AIRFLOW__LOGGING__LOGGING_LEVEL", "WARNING")
+        yield
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive whose queries are answered; its file."""
+    folder = tmp_path_factory.mktemp("answered")
+    asked_archive(folder)
+    path = folder / "archives" / "m.toml"
+    tidewheel.open(path).queries.refresh()
+    return path
+
+
+@pytest.fixture
+def file(answered: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    shutil.copytree(answered.parent.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "archives" / "m.toml"
+
+
+def detail_of(path: Path) -> Detail:
+    from tidewheel.dags import looked_at
+
+    return looked_at.detail_of(path)
+
+
+def overview_of(path: Path) -> Overview:
+    from tidewheel.dags import looked_at
+
+    return looked_at.overview_of(path)
+
+
+class Elements(HTMLParser):
+    """The names and attributes of a page's elements, and that each is closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._seen(tag, attributes)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._seen(tag, attributes)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def _seen(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.attributes |= {name for name, _ in attributes}
+
+
+def assert_harmless(page: str) -> None:
+    elements = Elements(page)
+    assert not elements.names & {"script", "img", "iframe", "link", "object", "form"}
+    assert not {name for name in elements.attributes if name.startswith("on")}
+    assert "style" not in elements.attributes  # the policy would not apply it
+    assert "src" not in elements.attributes
+    assert "\u202e" not in page
+
+
+def test_a_healthy_archive_is_shown_whole(answered: Path) -> None:
+    detail = detail_of(answered)
+    assert detail.overview.health.word == "healthy"
+    page = detail_page(detail)
+    status = tidewheel.open(answered).status()
+    for said in (f"{status.rows_live} records", "1970-01-01T00:06Z", "e2", "nothing is in quarantine", "update of"):
+        assert said in page, said
+    assert page.count("<h3>") == 3
+    assert page.count("<polyline") >= 4
+    assert "k = a" in page
+    assert_harmless(page)
+    drawn = {one["query"]: one["series"] for one in detail.to_json()["answers"]}
+    assert set(drawn["by_key"]["most"]) == {"k = a", "k = b"}
+    kept = tidewheel.open(answered).queries.ask("by_key", last=None).to_pylist()
+    assert sorted(drawn["by_key"]["most"]["k = a"].values()) == sorted(row["most"] for row in kept if row["k"] == "a")
+
+
+def test_an_archive_whose_slots_did_not_come_is_late(file: Path) -> None:
+    file.write_text(ARCHIVE_FILE + LATE)
+    detail = detail_of(file)
+    overview, [gap] = detail.overview, detail.gaps
+    assert overview.health.word == "late"
+    assert "slots are missing in archive m" in overview.health.why
+    assert overview.slots_missing == gap.slots > 1_000_000
+    assert gap.start == "1970-01-01T00:06:00Z"
+    assert "airflow dags trigger m__backfill --conf" in gap.command
+    assert "<code>airflow dags trigger m__backfill" in detail_page(detail)
+    assert "<code>airflow dags trigger m__backfill" in overview_page([overview])
+
+
+def test_what_cannot_be_read_is_one_row(file: Path, answered: Path) -> None:
+    folder = file.parent
+    (folder / "gone.toml").write_text(ARCHIVE_FILE.replace("../table", "../nowhere"))
+    (folder / "faulty.toml").write_text(ARCHIVE_FILE.replace('"1m"', '"1x"'))
+    (folder / "odd.toml").write_bytes(b"\xff")
+    log = file.parent.parent / "table" / "_delta_log"
+    (log / "00000000000000000003.json").unlink()
+    overviews = [overview_of(path) for path in (answered, file, *sorted(folder.glob("[fgo]*.toml")))]
+    assert [one.health.word for one in overviews[:1]] == ["healthy"]
+    for one in overviews[1:]:
+        assert one.health.word in ("damaged", "unreadable"), one
+        assert one.health.why
+        assert one.health.remedy
+    page = overview_page(overviews)
+    assert page.index("faulty.toml") < page.index(">healthy<")  # those that need somebody come first
+    assert page.count("<tr class=") == 5
+    assert all(detail_page(Detail(one)) for one in overviews)
+
+
+def test_texts_of_people_stay_texts(file: Path) -> None:
+    (file.parent / "queries" / "m.toml").write_text(QUERIES.replace("sum(v) as total", "sum(nothing) as total"))
+    file.write_text(ARCHIVE_FILE.replace('"k"', f'"k{HOSTILE[:8]}"'))
+    assert_harmless(detail_page(detail_of(file)))
+    hostile = file.with_name(f"{HOSTILE.replace('/', '')}.toml")
+    hostile.write_text(f"[archive]\nname = '''{HOSTILE}'''\n")
+    page = overview_page([overview_of(hostile)])
+    assert "&lt;script&gt;" in page
+    assert_harmless(page)
+    assert_harmless(detail_page(detail_of(hostile)))
+
+
+def test_keys_and_names_of_queries_stay_texts(answered: Path) -> None:
+    from dataclasses import replace
+
+    from tidewheel.answer_plot import AnswerPlot
+
+    detail = detail_of(answered)
+    one = next(one for one in detail.answers if one.name == "by_key")
+    rows = [{**row, "k": HOSTILE, HOSTILE: row["most"]} for row in one.plot.rows]
+    plot = AnswerPlot(("k",), (HOSTILE,), rows)
+    overview = replace(detail.overview, quarantined={HOSTILE: 3})
+    page = detail_page(replace(detail, overview=overview, answers=[replace(one, name=HOSTILE, plot=plot)]))
+    assert page.count("&lt;script&gt;") >= 4
+    assert_harmless(page)
+
+
+def answer(path: str, token: str = "") -> httpx.Response:
+    from tidewheel.dags.operator_page import OperatorPage
+
+    async def asked() -> httpx.Response:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        transport = httpx.ASGITransport(app=OperatorPage())
+        async with httpx.AsyncClient(transport=transport, base_url="http://airflow") as client:
+            return await client.get(path, headers=headers)
+
+    return asyncio.run(asked())
+
+
+PATHS = ("/", "/archives/m", "/api/archives", "/api/archives/m")
+
+
+def test_without_a_login_nothing_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(file.parent))
+    answers = [answer(path) for path in PATHS]
+    assert [(one.status_code, one.json()) for one in answers] == [(401, {"detail": "Not authenticated"})] * 4
+    # Nor does it describe itself.
+    assert [answer(path).status_code for path in ("/docs", "/redoc", "/openapi.json")] == [404] * 3
+
+
+def token_of(role: str | None) -> str:
+    """Of a user of Airflow's own auth manager, beside a real, empty database."""
+    from airflow import settings
+    from airflow.api_fastapi.app import init_auth_manager
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+    from airflow.models import import_all_models
+    from airflow.models.base import Base
+
+    settings.configure_orm()
+    import_all_models()
+    Base.metadata.create_all(settings.engine)
+    return str(init_auth_manager().generate_jwt(SimpleAuthManagerUser(username="somebody", role=role)))
+
+
+def test_a_login_shows_what_its_rights_allow(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(file.parent))
+    viewer, nobody = token_of("viewer"), token_of(None)
+    seen = [answer(path, viewer) for path in PATHS]
+    assert [one.status_code for one in seen] == [200] * 4
+    assert all("default-src 'none'" in one.headers["content-security-policy"] for one in seen)
+    assert ">healthy<" in seen[0].text
+    assert "<polyline" in seen[1].text
+    assert [one["name"] for one in seen[2].json()["archives"]] == ["m"]
+    assert seen[3].json()["history"][0]["version"] == tidewheel.open(file).status().version
+    hidden = [answer(path, nobody) for path in PATHS]
+    assert [one.status_code for one in hidden] == [200, 404, 200, 404]
+    assert hidden[2].json() == {"archives": []}
+    assert "archives/m" not in hidden[0].text
+    assert answer("/archives/..%2Fm", viewer).status_code == 404

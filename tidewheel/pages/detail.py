@@ -1,0 +1,94 @@
+"""The page of one archive: how it is, what is missing, where its records lie, what was done, what its queries say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.printable import counted
+from tidewheel.indexing.rules.status import Status
+from tidewheel.pages.curves import curves
+from tidewheel.pages.facts import Detail, Overview
+from tidewheel.pages.grid import grids
+from tidewheel.pages.markup import Content, Markup, element, table, together
+from tidewheel.pages.overview import gone_text, lag_text
+from tidewheel.pages.shell import commands, page
+from tidewheel.views.figures import count, short_iso, size, through_name
+from tidewheel.views.outcomes import deed_text
+
+
+def detail_page(detail: Detail) -> str:
+    overview = detail.overview
+    parts = [
+        element("p", element("a", "all archives", href="../")),
+        element("h1", overview.name),
+        _health(overview),
+    ]
+    if overview.status is not None and detail.axis is not None:
+        parts += _sections(detail, overview.status, detail.axis)
+    return page(f"Archive {overview.name}", *parts)
+
+
+def _health(overview: Overview) -> Markup:
+    health = overview.health
+    said = [element("span", health.word, class_="word"), f": {health.why}" if health.why else None]
+    remedy = element("p", commands(health.remedy)) if health.remedy else None
+    return element("div", element("p", *said), remedy, class_=f"health {health.word}")
+
+
+def _sections(detail: Detail, status: Status, axis: TimeAxis) -> Iterator[Markup]:
+    yield table((), [(element("span", name, class_="dim"), said) for name, said in _facts(status)])
+    if detail.gaps:
+        yield element("h2", "Missing slots")
+        rows = [(counted(gap.slots, "slot"), gap.start, gap.end, element("code", gap.command)) for gap in detail.gaps]
+        yield table(("", "from", "to", "when their data is there, bring them with"), rows)
+    yield element("h2", "Sub-indices")
+    yield grids(status)
+    if detail.answers or detail.queries_wrong:
+        yield element("h2", "Standing queries")
+    if detail.queries_wrong:
+        yield element("div", element("p", detail.queries_wrong), class_="health late")
+    for one in detail.answers:
+        yield element("h3", one.name)
+        yield element("p", one.said, class_="dim") if one.said else curves(one.plot)
+    yield element("h2", "Quarantine")
+    rules = detail.overview.quarantined or {}
+    if rules:
+        yield table(("rule", "records"), [(rule, count(number)) for rule, number in rules.items()])
+        yield element("p", "see them: ", element("code", f"tidewheel quarantine {status.name}"), class_="dim")
+    else:
+        yield element("p", "nothing is in quarantine", class_="dim")
+    yield element("h2", "History")
+    yield _history(detail, axis)
+
+
+def _facts(status: Status) -> Iterator[tuple[str, Content]]:
+    yield "table", together([element("code", status.path), f", version {status.version}"])
+    yield "applied through", through_name(status.axis, status.watermark)
+    yield "behind now", lag_text(status)
+    yield "live", f"{counted(status.rows_live, 'record')}, {size(status.bytes_live)}"
+    dead = f"{counted(status.rows_dead, 'record')}, {size(status.bytes_stored - status.bytes_live)}"
+    yield "dead, still stored", dead
+    if status.awaiting is not None:
+        yield "for vacuum", f"{size(status.awaiting.bytes)} in {counted(status.awaiting.files, 'file')}"
+    for hold in status.holds:
+        yield "held", f"version {hold.version} until {short_iso(hold.until_us)} by {hold.holder}"
+    yield "expired now, gone by", gone_text(status)
+
+
+def _history(detail: Detail, axis: TimeAxis) -> Markup:
+    rows = [(str(version), *_commit(receipt, axis)) for version, receipt in detail.history]
+    return table(("version", "committed", "what", "stored", "set aside", "files", "bytes", "rewritten"), rows)
+
+
+def _commit(receipt: Receipt, axis: TimeAxis) -> tuple[str, ...]:
+    return (
+        short_iso(receipt.committed_us - receipt.committed_us % 60_000_000),
+        deed_text(receipt, axis),
+        count(sum(one.stored for one in receipt.slots)) if receipt.slots else "",
+        count(sum(one.quarantined for one in receipt.slots)) if receipt.slots else "",
+        f"+{receipt.files_added} -{receipt.files_removed}",
+        f"+{size(receipt.bytes_added)} -{size(receipt.bytes_removed)}",
+        counted(receipt.rows_rewritten, "row") if receipt.rows_rewritten else "",
+    )

@@ -1,0 +1,101 @@
+"""What the pages show of archives, as frozen values; the same as JSON for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidewheel.answer_plot import AnswerPlot
+from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.rules.status import Status
+
+HEALTHY, LATE, WAITING = "healthy", "late", "waiting"
+DAMAGED, UNREADABLE = "damaged", "unreadable"
+_WORST_FIRST = (DAMAGED, UNREADABLE, LATE, WAITING, HEALTHY)
+
+
+@dataclass(frozen=True)
+class Health:
+    """One word; why it is not `healthy`, and what to do."""
+
+    word: str
+    why: str = ""
+    remedy: str = ""
+
+    @property
+    def rank(self) -> int:
+        return _WORST_FIRST.index(self.word)
+
+
+@dataclass(frozen=True)
+class Overview:
+    """An archive on the page of all; of one that could not be read only its health is known."""
+
+    name: str
+    health: Health
+    status: Status | None = None
+    slots_missing: int = 0
+    quarantined: Mapping[str, int] | None = None  # records by rule
+
+    @property
+    def records_quarantined(self) -> int:
+        return sum((self.quarantined or {}).values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "health": self.health.__dict__,
+            "slots_missing": self.slots_missing,
+            "quarantined": dict(self.quarantined or {}),
+            "status": None if self.status is None else self.status.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Slots that were due and never came, [start, end), and the command that brings them."""
+
+    start: str
+    end: str
+    slots: int
+    command: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A standing query's newest answers, or why there are none to see."""
+
+    name: str
+    plot: AnswerPlot
+    said: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        series = {
+            output: {group: {str(at): value for at, value in one.items()} for group, one in drawn.items()}
+            for output in self.plot.numbers
+            for drawn in [self.plot.series(output)]
+        }
+        return {"query": self.name, "said": self.said, "series": series}
+
+
+@dataclass(frozen=True)
+class Detail:
+    """All that the page of one archive shows."""
+
+    overview: Overview
+    axis: TimeAxis | None = None
+    gaps: Sequence[Gap] = ()
+    history: Sequence[tuple[int, Receipt]] = ()
+    answers: Sequence[Answers] = ()
+    queries_wrong: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.overview.to_json(),
+            "gaps": [gap.__dict__ for gap in self.gaps],
+            "history": [{"version": version, "receipt": receipt.to_json()} for version, receipt in self.history],
+            "answers": [one.to_json() for one in self.answers],
+            "queries_wrong": self.queries_wrong,
+        }
