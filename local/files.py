@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -20,6 +19,7 @@ from tidewheel.indexing.core.file_sizes import rows_per_group
 from tidewheel.indexing.core.layouts import MEBIBYTE
 from tidewheel.indexing.core.state import SubIndex
 from tidewheel.storage.location import Location
+from tidewheel.storage.parquet_columns import bounded, leaves
 
 # As Spark's writer is told: dictionaries that grow beyond it are given up.
 DICTIONARY_BYTES = MEBIBYTE // 16
@@ -127,7 +127,8 @@ def _writer(location: Location, path: str, shape: Shape) -> pq.ParquetWriter:
         shape.schema,
         filesystem=location.filesystem,
         compression="zstd",
-        use_dictionary=[name for name in _leaves(shape.schema) if name not in plain],
+        use_dictionary=[name for name in leaves(shape.schema) if name not in plain],
+        write_statistics=bounded(shape.schema),
         dictionary_pagesize_limit=DICTIONARY_BYTES,
         bloom_filter_options={shape.key: {"ndv": shape.group_rows}} if _has_filter(shape) else None,
         store_decimal_as_integer=True,
@@ -140,14 +141,6 @@ def _has_filter(shape: Shape) -> bool:
     """As Spark's files: not on bytes, truth values and floating point, which nobody looks up by a filter."""
     kind = shape.schema.field(shape.key).type
     return not (pa.types.is_binary(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind))
-
-
-def _leaves(schema: pa.Schema) -> Iterable[str]:
-    """The columns of a Parquet file by their paths."""
-    empty = pa.BufferOutputStream()
-    pq.write_metadata(schema, empty)
-    metadata = pq.read_metadata(pa.BufferReader(empty.getvalue()))
-    return [metadata.schema.column(i).path for i in range(metadata.num_columns)]
 
 
 def _write_checksums(location: Location, file: _File) -> None:
