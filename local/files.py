@@ -122,13 +122,14 @@ class _File:
 
 def _writer(location: Location, path: str, shape: Shape) -> pq.ParquetWriter:
     plain = {shape.key, "row_hash"}  # sorted keys compress as well without a dictionary; no two hashes are equal
+    columns = leaves(shape.schema)
     return pq.ParquetWriter(
         path,
         shape.schema,
         filesystem=location.filesystem,
         compression="zstd",
-        use_dictionary=[name for name in leaves(shape.schema) if name not in plain],
-        write_statistics=bounded(shape.schema),
+        use_dictionary=[name for name in columns if name not in plain],
+        write_statistics=bounded(columns),
         dictionary_pagesize_limit=DICTIONARY_BYTES,
         bloom_filter_options={shape.key: {"ndv": shape.group_rows}} if _has_filter(shape) else None,
         store_decimal_as_integer=True,

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.json_values import json_value
 from tidewheel.sql.results import Result
-from tidewheel.storage.parquet_columns import bounded
+from tidewheel.storage.parquet_columns import bounded, leaves
 from tidewheel.storage.python_values import python_values
 
 
@@ -56,7 +56,8 @@ def _write_json(result: Result, sink: BinaryIO) -> int:
 
 def _write_parquet(result: Result, sink: BinaryIO) -> int:
     _refuse_equal_names(result)
-    writer = pq.ParquetWriter(sink, result.schema, compression="zstd", write_statistics=bounded(result.schema))
+    columns = bounded(leaves(result.schema))
+    writer = pq.ParquetWriter(sink, result.schema, compression="zstd", write_statistics=columns)
     return _write_batches(result, writer)
 
 

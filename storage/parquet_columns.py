@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -15,10 +17,10 @@ def leaves(schema: pa.Schema) -> dict[str, str]:
     return {column.path: column.physical_type for column in columns}
 
 
-def bounded(schema: pa.Schema) -> list[str]:
-    """The columns whose values have a least and a greatest: all but floating point.
+def bounded(columns: Mapping[str, str]) -> list[str]:
+    """Of these leaves, those whose values have a least and a greatest: all but floating point.
 
     Arrow leaves NaN out of bounds. DuckDB, for which NaN is the greatest number, believes them, and passes by rows of
     NaN that are asked for.
     """
-    return [name for name, kind in leaves(schema).items() if kind not in ("FLOAT", "DOUBLE")]
+    return [name for name, kind in columns.items() if kind not in ("FLOAT", "DOUBLE")]

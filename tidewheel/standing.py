@@ -78,20 +78,14 @@ class StandingQueries:
     def check(self) -> list[Query]:
         """The queries as they are understood; all that is wrong with any of them at once."""
         found = self.understood()
-        found = replace(found, faults=(*found.faults, *self._asking_nobody()))
-        if found.wrong:
-            raise found.wrong
-        return list(found.queries)
+        return replace(found, faults=(*found.faults, *self._asking_nobody())).sound()
 
     def _compiled(self, texts: list[QueryText]) -> list[Query]:
         """These queries, beside those that are there; all that is wrong with them at once."""
         from tidewheel.local.standing.compiling import understood
 
         file = self._archive.file
-        found = understood(texts, self._archive.snapshot(), file.inserted_at if file else "")
-        if found.wrong:
-            raise found.wrong
-        return list(found.queries)
+        return understood(texts, self._archive.snapshot(), file.inserted_at if file else "").sound()
 
     def refresh(
         self,

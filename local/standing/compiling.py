@@ -37,6 +37,12 @@ class Understood:
     def wrong(self) -> InvalidInput | None:
         return self.wrong_so("nothing was changed")
 
+    def sound(self) -> list[Query]:
+        """The queries, if nothing is wrong with any."""
+        if self.wrong:
+            raise self.wrong
+        return list(self.queries)
+
     def wrong_so(self, so: str) -> InvalidInput | None:
         """All faults in one error, and what became of it."""
         files = sorted({fault.file_name for fault in self.faults})

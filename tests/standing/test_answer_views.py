@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.support.asked_archive import asked_archive, copied_archive, events
+from tests.support.asked_archive import asked_archive, copied_archive, events, told
 from tests.support.local_archive import MINUTE_US, LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.core.slots import iso
@@ -31,12 +29,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def archive(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalArchive:
     return copied_archive(built, tmp_path, monkeypatch)
-
-
-def told(*command: str) -> Any:
-    done = CliRunner().invoke(main, [*command, "--json"])
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
 
 
 def test_a_view_shows_what_ask_gives(archive: LocalArchive) -> None:

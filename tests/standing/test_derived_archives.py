@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import tidewheel
 from tests.jobs.test_audit import rewrite
-from tests.support.asked_archive import asked_archive, copied_archive, events
+from tests.support.asked_archive import asked_archive, copied_archive, events, told
 from tests.support.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
@@ -46,12 +45,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def archive(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalArchive:
     return copied_archive(built, tmp_path, monkeypatch)
-
-
-def told(*command: str) -> Any:
-    done = run(*command, "--json")
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
 
 
 def run(*command: str) -> Result:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tidewheel.archive
-from tests.support.asked_archive import asked_archive, copied_archive, events
+from tests.support.asked_archive import answers, asked_archive, copied_archive, events
 from tidewheel.cli import main
 
 QUERIES = ("total", "by_key", "alive")
@@ -32,24 +32,12 @@ def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     return shown.out
 
 
-def answers() -> dict[str, list[dict[str, Any]]]:
-    found = tidewheel.archive.open("m").queries
-    told = ("revision", "source_version", "slots_late")
-    return {
-        name: [
-            {column: value for column, value in row.items() if column not in told}
-            for row in found.ask(name, last=None).to_pylist()
-        ]
-        for name in QUERIES
-    }
-
-
 def test_small_budgets_catch_up(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, other = two
     run(one, monkeypatch, capsys)
-    all_at_once = answers()
+    all_at_once = answers(QUERIES)
     made, behind = [], []
     for _ in range(40):
         told = json.loads(run(other, monkeypatch, capsys, "--budget", "0", "--json"))
@@ -61,7 +49,7 @@ def test_small_budgets_catch_up(
     assert len(made) > 3
     assert behind[0] == (10, 5), "of six slots and two trees, one slot was folded and one tree answered of it"
     assert behind[-1] == (0, 0)
-    assert answers() == all_at_once
+    assert answers(QUERIES) == all_at_once
     assert "nothing is stale" in run(other, monkeypatch, capsys, "--budget", "0")
 
 
@@ -91,7 +79,7 @@ def test_new_batches_do_not_starve_old_answers(
         reached.append((len(ends), min(ends, default=None)))
     assert reached[-1][0] > reached[0][0]
     run(place, monkeypatch, capsys)
-    late = answers()
+    late = answers(QUERIES)
     assert all(late[name] for name in QUERIES)
 
 

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import tidewheel.archive
-from tests.support.asked_archive import asked_archive, copied_archive
+from tests.support.asked_archive import answers, asked_archive, copied_archive
 from tidewheel.local.standing.known import known_of
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.planning.load import node_of
 
 NAMES = ("total", "by_key", "alive")
-
-
-def answers() -> dict[str, list[dict[str, Any]]]:
-    found = tidewheel.archive.open("m").queries
-    told = ("revision", "source_version", "slots_late")
-    return {
-        name: [
-            {column: value for column, value in row.items() if column not in told}
-            for row in found.ask(name, last=None).to_pylist()
-        ]
-        for name in NAMES
-    }
 
 
 def by_group(place: Path) -> None:
@@ -56,10 +43,10 @@ def test_nodes_give_the_answers_of_one(tmp_path: Path, monkeypatch: pytest.Monke
         assert all(shares)
     rest = two.queries.refresh()
     assert (rest.stale, rest.due) == ((), ())
-    found = answers()
+    found = answers(NAMES)
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "one" / "archives"))
     tidewheel.archive.open("m").queries.refresh()
-    assert found == answers()
+    assert found == answers(NAMES)
 
 
 def test_every_tree_has_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

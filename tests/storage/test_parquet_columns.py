@@ -11,7 +11,7 @@ import pytest
 
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.storage.location import Location
-from tidewheel.storage.parquet_columns import bounded
+from tidewheel.storage.parquet_columns import bounded, leaves
 
 NAN = float("nan")
 ROWS = pa.table(
@@ -26,7 +26,7 @@ ROWS = pa.table(
 
 
 def test_bounds_are_for_what_has_an_order() -> None:
-    assert bounded(ROWS.schema) == ["n", "row_hash"]
+    assert bounded(leaves(ROWS.schema)) == ["n", "row_hash"]
 
 
 @pytest.mark.parametrize(

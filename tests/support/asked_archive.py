@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+import tidewheel.archive
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tidewheel.cli import main
 
 ARCHIVE_FILE = """
 [archive]
@@ -60,6 +66,26 @@ def copied_archive(folder: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) ->
     shutil.copytree(folder, copy, dirs_exist_ok=True)
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(copy / "archives"))
     return LocalArchive(copy)
+
+
+def answers(names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """All answers of the archive m, but for what tells how often and when they were given."""
+    found = tidewheel.archive.open("m").queries
+    told = ("revision", "source_version", "slots_late")
+    return {
+        name: [
+            {column: value for column, value in row.items() if column not in told}
+            for row in found.ask(name, last=None).to_pylist()
+        ]
+        for name in names
+    }
+
+
+def told(*command: str) -> Any:
+    """What a command says as JSON."""
+    done = CliRunner().invoke(main, [*command, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
 
 
 def events(slot: int) -> list[Event]:
