@@ -85,7 +85,7 @@ class EmbeddedAirflow:
         ours = {
             "AIRFLOW_HOME": str(self.home),
             # SQLite has one writer at a time; five seconds, its default, are short on a busy machine.
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.database}?timeout=60",
+            **self._connection(timeout_s=60),
             "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(bundles),
             "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_STORAGE_PATH": str(self.home / "bundles"),
             "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
@@ -158,7 +158,11 @@ class EmbeddedAirflow:
             with (logs / f"{name}.log").open("ab") as log:
                 # A session of its own: Ctrl-C reaches only us, and we stop it with all its children.
                 self._running[name] = subprocess.Popen(
-                    [*_AIRFLOW, name, *options], env=self.environment, stdout=log, stderr=log, start_new_session=True
+                    [*_AIRFLOW, name, *options],
+                    env=self._environment_of(name),
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
                 )
 
     def check(self) -> None:
@@ -190,6 +194,17 @@ class EmbeddedAirflow:
     @property
     def _password_file(self) -> Path:
         return self.home / "passwords.json"
+
+    def _connection(self, timeout_s: int) -> dict[str, str]:
+        """The database, and how long one waits for its writer."""
+        return {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.database}?timeout={timeout_s}"}
+
+    def _environment_of(self, component: str) -> dict[str, str]:
+        """The api-server writes what was asked of it into its log in its event loop. If another of its own requests has
+        written and waits for that loop to commit, it waits for itself, for as long as this lets it: the page stands
+        still, then one request ends in 500, and all goes on."""
+        own = self._connection(timeout_s=5) if component == "api-server" else {}
+        return {**self.environment, **own}
 
     def _bundles(self) -> dict[str, dict[str, object]]:
         names = ["tidewheel", *(f"tidewheel-{number}" for number in range(1, len(self.archives)))]

@@ -16,6 +16,7 @@ from tidewheel.indexing.core.definition import Source
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.expressions import floor_divided, quoted
 
+_NANOS = "TIMESTAMP(NANOS"
 _REMEDY = 'write all of them alike; from pandas in microseconds: to_parquet(..., coerce_timestamps="us")'
 
 
@@ -29,20 +30,20 @@ def with_moments(
 
 def _nanos_in(spark: SparkSession, addresses: Sequence[str]) -> tuple[str, ...]:
     """The columns of nanoseconds in files. Cost: one footer; all of them if it has any."""
-    jvm: Any = spark._jvm
-    paths = [jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(one)) for one in sorted(addresses)]
-    kinds = (one for one in (_nanos_of(spark, path) for path in paths) if one is not None)
+    ordered = sorted(addresses)
+    kinds = (one for one in (_nanos_of(spark, _path(spark, address)) for address in ordered) if one is not None)
     first = next(kinds, ())
     if first and any(one != first for one in kinds):
         raise InvalidInput(
-            f"the files beside {_named(paths[0])} have moments of nanoseconds in other columns than it has "
+            f"the files beside {_named(spark, ordered[0])} have moments of nanoseconds in other columns than it has "
             f"({', '.join(first)}). Nothing was changed",
             _REMEDY,
         )
     nested = [name for name in first if "." in name]
     if nested:
         raise InvalidInput(
-            f"{_named(paths[0])} has moments of nanoseconds within others: {', '.join(nested)}. Nothing was changed",
+            f"{_named(spark, ordered[0])} has moments of nanoseconds within others: {', '.join(nested)}. "
+            "Nothing was changed",
             _REMEDY,
         )
     return first
@@ -61,19 +62,36 @@ def _moments_of(reader: DataFrameReader, source: Source, path: str | None, nanos
 
 
 def _nanos_of(spark: SparkSession, path: Any) -> tuple[str, ...] | None:
-    """The columns of nanoseconds in a file; None for one of no bytes, which Spark passes over."""
-    parquet: Any = spark._jvm.org.apache.parquet.hadoop  # type: ignore[union-attr]
-    file = parquet.util.HadoopInputFile.fromPath(path, spark._jsc.hadoopConfiguration())
+    """The columns of nanoseconds in a file; None for one of no bytes, which Spark passes over.
+
+    Every update asks, and every call into the JVM takes its time: the columns are walked only if there are such.
+    """
+    file = _java_class(spark, "org.apache.parquet.hadoop.util.HadoopInputFile").fromPath(
+        path,
+        spark._jsc.hadoopConfiguration(),
+    )
     if not file.getLength():
         return None
-    footer = parquet.ParquetFileReader.open(file)
+    reader = _java_class(spark, "org.apache.parquet.hadoop.ParquetFileReader").open(file)
     try:
-        columns = footer.getFooter().getFileMetaData().getSchema().getColumns()
+        schema = reader.getFileMetaData().getSchema()
+        if _NANOS not in schema.toString():
+            return ()
+        columns = schema.getColumns()
         kinds = [(".".join(one.getPath()), one.getPrimitiveType().getLogicalTypeAnnotation()) for one in columns]
     finally:
-        footer.close()
-    return tuple(name for name, kind in kinds if kind is not None and kind.toString().startswith("TIMESTAMP(NANOS"))
+        reader.close()
+    return tuple(name for name, kind in kinds if kind is not None and kind.toString().startswith(_NANOS))
 
 
-def _named(path: Any) -> str:
-    return str(path.toString()).removeprefix("file:")
+def _path(spark: SparkSession, address: str) -> Any:
+    return _java_class(spark, "org.apache.hadoop.fs.Path")(_java_class(spark, "java.net.URI")(address))
+
+
+def _java_class(spark: SparkSession, name: str) -> Any:
+    """Asked for by its whole name: one call, where every dot would be one."""
+    return getattr(spark._jvm, name)
+
+
+def _named(spark: SparkSession, address: str) -> str:
+    return str(_path(spark, address).toString()).removeprefix("file:")
