@@ -7,7 +7,7 @@ refresh that fails is retried without the update. There is none where no query f
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,24 +87,10 @@ class RefreshQueries(ArchiveOperator):
         say(self.log, refreshed_view(done, archive.axis, dry_run=False))
         if done.wrong:
             raise done.wrong
-        document = small_document(done.to_json())
-        if not document["answers_given"] + document["answers_erased"]:
+        document = done.summary()
+        if not (done.due or done.answers_erased):
             raise AirflowSkipException("no answer is new, corrected or erased, so the asset is not announced")
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra = document
         return document
-
-
-def small_document(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What a refresh did, without its slots: the same size for one and for thousands."""
-    due = told["due"]
-    return {
-        "queries": sorted({one["part"].split("@")[0] for one in due}),
-        "answers_given": sum(max(one["reports"], 1) for one in due),
-        "answers_erased": told["answers_erased"],
-        "answers_corrected": sum(max(one["reports"], 1) for one in due if one["revision"]),
-        "partials_made": len(told["stale"]),
-        "partials_version": told["partials_version"],
-        "answers_version": told["answers_version"],
-    }

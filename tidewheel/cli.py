@@ -19,15 +19,15 @@ from typing import Any, NoReturn
 import click
 
 from tidewheel.commands import COMMANDS
-from tidewheel.indexing.errors import NotInstalled, TidewheelError
+from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.printable import printable
+from tidewheel.mishaps import told_of
 from tidewheel.output import BROKEN_PIPE, Output
 
 # Set by shells that complete a command line; see `tidewheel completion`.
 COMPLETE_VARIABLE = "_TIDEWHEEL_COMPLETE"
 # Who asks for a forget by the command line hears of it from the command.
 _FORGET_LOG = "tidewheel.commits.forget"
-_STATE = "What the history shows as committed stays"
 
 
 class Program(click.Group):
@@ -64,38 +64,7 @@ class Program(click.Group):
                 return _nobody_reads()
             if output.debug:
                 traceback.print_exc()
-            known = _not_installed(error) or _spark_lost(error) or _refused_by_machine(error, output.archive)
-            return output.fail(known) if known else output.unexpected(error)
-
-
-def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None:
-    """For what no room of the house has told apart yet: no handles, no memory, no space, no right."""
-    if not isinstance(error, OSError | MemoryError):
-        return None
-    from tidewheel.storage.machine import machine_fault
-
-    doing = f"while working on {archive or 'the archive'}"
-    return machine_fault(f"{type(error).__name__}: {error}", doing, state=_STATE)
-
-
-def _not_installed(error: Exception) -> TidewheelError | None:
-    """A package that the command needs and this environment does not have."""
-    if not isinstance(error, ModuleNotFoundError) or (error.name or "").startswith("tidewheel"):
-        return None
-    package = (error.name or "").partition(".")[0]
-    return NotInstalled(
-        f"this command needs the Python package {package}, which is not installed. {_STATE}",
-        "install tidewheel with all that it needs: pip install tidewheel",
-    )
-
-
-def _spark_lost(error: Exception) -> TidewheelError | None:
-    """Whatever fails after the Java process behind Spark has ended fails for that."""
-    if "pyspark" not in sys.modules:
-        return None
-    from tidewheel.jobs.process.java import spark_lost
-
-    return spark_lost(error, _STATE)
+            return output.fail(told_of(error, output.archive))
 
 
 class _PandasHidden:

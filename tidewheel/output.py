@@ -19,16 +19,21 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from tidewheel.indexing.errors import Refused, TidewheelError
-from tidewheel.indexing.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-UNEXPECTED = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 # Not a terminal: a table is as wide as its content, nothing is cut off or wrapped.
 _WIDE = 1000
+
+
+class Interrupted(TidewheelError):
+    """Somebody pressed Ctrl-C."""
+
+    kind = "interrupted"
+    exit_code = INTERRUPTED
 
 
 @dataclass
@@ -79,18 +84,11 @@ class Output:
 
     def interrupted(self) -> int:
         look = f"tidewheel history {shlex.quote(self.archive)}" if self.archive else "tidewheel history ARCHIVE"
-        self._told(
-            "interrupted",
-            "interrupted: nothing was committed unless the history says so",
-            f"look at the newest entry: {look}",
+        return self.fail(
+            Interrupted(
+                "interrupted: nothing was committed unless the history says so", f"look at the newest entry: {look}"
+            )
         )
-        return INTERRUPTED
-
-    def unexpected(self, error: Exception) -> int:
-        lines = str(error).strip().splitlines()
-        said = f"{type(error).__name__}: {printable(lines[0])}" if lines else type(error).__name__
-        self._told("unexpected", f"this should not have happened: {said}", "run with --debug for the traceback")
-        return UNEXPECTED
 
     def confirm(self, question: str, yes: bool) -> None:
         """Go on only after a yes: given as an option, or typed on a terminal."""
@@ -136,13 +134,6 @@ class Output:
     @cached_property
     def side(self) -> Console:
         return _console(stderr=True)
-
-    def _told(self, kind: str, message: str, remedy: str) -> None:
-        if self.as_json:
-            said = {"kind": kind, "message": message, "remedy": remedy, "values": {}}
-            click.echo(json.dumps({"error": said}, indent=2), err=True)
-        else:
-            self._problem(message, remedy)
 
     def _problem(self, message: str, remedy: str) -> None:
         from rich.text import Text

@@ -106,7 +106,7 @@ def session_for(query: str, given: Mapping[str, str], *, as_of: Moment | None = 
 
 def _asked_by(queries: Iterable[str], named: Collection[str]) -> set[str]:
     """The archives that standing queries ask, by the queries' names; `named` are preferred."""
-    from tidewheel.standing import read_texts
+    from tidewheel.query_files import read_texts
 
     texts = read_texts(archives_folder())[0] if queries else []
     found = set()

@@ -7,9 +7,7 @@ archive.ask("top_talkers", last=12)         # answers as they are kept
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.toml.page import Fault
 from tidewheel.moments import Moment, moment_us
 from tidewheel.queries.standing.query import Query, QueryText
-from tidewheel.queries.standing.query_file import parse_query_file, read_query_file, told_apart
+from tidewheel.queries.standing.query_file import parse_query_file
+from tidewheel.query_files import FOLDER, archive_names, read_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,22 +33,6 @@ if TYPE_CHECKING:
     from tidewheel.queries.planning.known import Known
     from tidewheel.schedules import Scheduled
     from tidewheel.what_if import WhatIf
-
-FOLDER = "queries"
-
-
-def read_texts(folder: Path) -> tuple[list[QueryText], list[Fault]]:
-    """The queries of the files *.toml in the folder `queries` beside the archive files; which files tell of none."""
-    texts: list[QueryText] = []
-    unread: list[Fault] = []
-    for path in sorted((folder / FOLDER).glob("*.toml")):
-        try:
-            texts += read_query_file(path.read_text(encoding="utf-8"), str(path))
-        except (OSError, UnicodeDecodeError) as error:
-            unread.append(Fault(str(path), 1, "file", f"cannot be read: {one_line(str(error))}", "check the file"))
-        except InvalidInput as error:
-            unread += error.values["faults"]
-    return told_apart(texts), unread
 
 
 class StandingQueries:
@@ -273,7 +255,7 @@ class StandingQueries:
 
     def _asking_nobody(self) -> Iterator[Fault]:
         """Queries of archives that have no file beside them: nobody will ever answer them."""
-        archives = {self._archive_name, *_archive_names(self._archive.folder)}
+        archives = {self._archive_name, *archive_names(self._archive.folder)}
         for text in read_texts(self._archive.folder)[0]:
             if text.of and text.of not in archives:
                 known = ", ".join(sorted(archives))
@@ -291,10 +273,3 @@ class StandingQueries:
     def to_json(self) -> list[dict[str, Any]]:
         """The queries for machines."""
         return [query.to_json() for query in self.check()]
-
-
-def _archive_names(folder: Path) -> Iterator[str]:
-    """The names that the archive files of a folder say, as far as they can be read."""
-    for path in folder.glob("*.toml"):
-        with suppress(OSError, ValueError):
-            yield str(tomllib.loads(path.read_text(encoding="utf-8")).get("archive", {}).get("name", path.stem))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from tidewheel.commits.attempt import Outcome
 from tidewheel.indexing.errors import InvalidInput
@@ -26,6 +27,16 @@ class Refreshed:
     left: Left = field(default_factory=Left)
 
     @property
+    def answers_given(self) -> int:
+        """How many answers were given, corrected ones among them."""
+        return sum(max(len(one.reports), 1) for one in self.due)
+
+    @property
+    def answers_corrected(self) -> int:
+        """How many were there before."""
+        return sum(max(len(one.reports), 1) for one in self.due if one.revision)
+
+    @property
     def answers_erased(self) -> int:
         """How many answers left as what they name was forgotten."""
         receipt = None if self.erased is None else self.erased.receipt
@@ -39,6 +50,18 @@ class Refreshed:
         if len(found) < 2:
             return found[0] if found else None
         return InvalidInput("\n  ".join(one.message for one in found), "; ".join(one.remedy for one in found))
+
+    def summary(self) -> dict[str, Any]:
+        """What it did, without its slots: the same size for one and for thousands."""
+        return {
+            "queries": sorted({one.part.split("@")[0] for one in self.due}),
+            "answers_given": self.answers_given,
+            "answers_erased": self.answers_erased,
+            "answers_corrected": self.answers_corrected,
+            "partials_made": len(self.stale),
+            "partials_version": None if self.partials is None else self.partials.version,
+            "answers_version": None if self.answers is None else self.answers.version,
+        }
 
     def to_json(self) -> dict[str, object]:
         return {

@@ -9,7 +9,7 @@ from tidewheel.queries.standing.query_fields import FORM
 _OPENING = """\
 # The query file
 
-A file `archives/queries/<name>.toml` holds one standing query or several. After each update `tidewheel refresh` brings
+A file `archives/queries/<name>.toml` holds one standing query or several. After each update a refresh brings
 their answers up to date; [standing queries](standing-queries.md) says what that means. All faults of a file are
 reported at once, each with its line, the value and the remedy:
 

@@ -21,7 +21,8 @@ from tidewheel.cli_reference import cli_reference, examples_of
 from tidewheel.commands import LEAVES
 from tidewheel.demo_places import Places
 from tidewheel.demo_stream import FlowStream, write_batch
-from tidewheel.output import INTERRUPTED, UNEXPECTED, Output
+from tidewheel.mishaps import Unexpected
+from tidewheel.output import INTERRUPTED, Output
 
 ROOT = Path(__file__).parent.parent.parent
 # `undo` takes back the expiry: after a forget or a migration it would be refused. The demonstration has its own test.
@@ -189,7 +190,7 @@ def test_an_error_as_json(answers: dict[str, Result]) -> None:
     ("raised", "code", "words"),
     [
         (KeyboardInterrupt(), INTERRUPTED, ["nothing was committed unless the history says so", "history netflow"]),
-        (RuntimeError("boom\nand more"), UNEXPECTED, ["RuntimeError: boom", "--debug"]),
+        (RuntimeError("boom\nand more"), Unexpected.exit_code, ["RuntimeError: boom", "--debug"]),
     ],
 )
 def test_the_unexpected_is_told(
@@ -204,7 +205,7 @@ def test_the_unexpected_is_told(
     for word in words:
         assert word in answer.stderr
     assert "Traceback" not in answer.stderr
-    if code == UNEXPECTED:
+    if code == Unexpected.exit_code:
         assert "Traceback" in run("update netflow --slot 2026-11-18T04:00Z --debug").stderr
 
 

@@ -386,7 +386,6 @@ def test_a_forgotten_key_leaves_answers_of_any_age(tmp_path: Path) -> None:
 
 def test_answers_that_were_only_erased_are_told(tmp_path: Path) -> None:
     """Nothing is given or corrected, and yet whoever reads answers should know."""
-    from tidewheel.dags.refreshing import small_document
     from tidewheel.views.queries import refreshed_view
 
     archive = LocalArchive(tmp_path, span=30).create()
@@ -397,7 +396,7 @@ def test_answers_that_were_only_erased_are_told(tmp_path: Path) -> None:
     forget(archive.job, keys=[("gone",)])
     done = refresh(archive.job, [old])
     assert (done.due, done.answers_erased) == ((), 1)
-    told = small_document(done.to_json())
+    told = done.summary()
     assert (told["answers_given"], told["answers_erased"]) == (0, 1)
     console = Console(width=200)
     with console.capture() as shown:

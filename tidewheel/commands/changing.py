@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tidewheel.commands.common import ARCHIVE, DRY_RUN, YES, command, opened
+from tidewheel.commands.following import NO_REFRESH, show_followed
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.core.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
 from tidewheel.indexing.errors import InvalidInput
@@ -71,14 +73,22 @@ def migrate(output: Output, archive: str, run_both: bool, dry_run: bool, **layou
 )
 @click.option("--where", default="", metavar="SQL", help="A Spark SQL predicate over the columns.")
 @DRY_RUN
+@NO_REFRESH
 @YES
 def forget(
-    output: Output, archive: str, keys: tuple[str, ...], keys_file: Path | None, where: str, dry_run: bool, yes: bool
+    output: Output,
+    archive: str,
+    keys: tuple[str, ...],
+    keys_file: Path | None,
+    where: str,
+    dry_run: bool,
+    no_refresh: bool,
+    yes: bool,
 ) -> None:
     """Remove the records of some keys, or those a predicate selects, and keep them out for good.
 
     Later batches, replays and backfills of the slots applied so far are filtered by it. The bytes are gone
-    once vacuum has passed the grace period.
+    once vacuum has passed the grace period. Answers of standing queries follow, as after an update.
 
     \b
     Examples:
@@ -99,7 +109,13 @@ def forget(
 
     from tidewheel.views.outcomes import forgotten_document, forgotten_view
 
-    output.show(forgotten_document(outcome), lambda: forgotten_view(outcome, opened_archive.axis, dry_run=dry_run))
+    show_followed(
+        output,
+        opened_archive,
+        forgotten_document(outcome),
+        lambda: forgotten_view(outcome, opened_archive.axis, dry_run=dry_run),
+        not (dry_run or no_refresh),
+    )
     if outcome.found_nothing:
         output.warn(f"NOTHING FOUND: archive {archive} stores no such record; check what you named")
 
@@ -115,9 +131,12 @@ def forget(
     help="The version to go back to.  [default: one back]",
 )
 @DRY_RUN
+@NO_REFRESH
 @YES
-def undo(output: Output, archive: str, version: int | None, dry_run: bool, yes: bool) -> None:
+def undo(output: Output, archive: str, version: int | None, dry_run: bool, no_refresh: bool, yes: bool) -> None:
     """Bring back an earlier version, as a new one; possible while its files are within the grace period.
+
+    Answers of standing queries follow, as after an update.
 
     \b
     Examples:
@@ -135,7 +154,8 @@ def undo(output: Output, archive: str, version: int | None, dry_run: bool, yes: 
     from tidewheel.views.outcomes import outcome_document, undone_view
 
     document = {**outcome_document(undone), "to_version": undone.to_version, "files_restored": len(undone.restored)}
-    output.show(document, lambda: undone_view(undone, opened_archive.axis))
+    view = partial(undone_view, undone, opened_archive.axis)
+    show_followed(output, opened_archive, document, view, not (dry_run or no_refresh))
 
 
 @command

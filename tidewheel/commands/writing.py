@@ -18,6 +18,7 @@ from tidewheel.commands.common import (
     command,
     opened,
 )
+from tidewheel.commands.following import NO_REFRESH, show_followed
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.printable import counted
@@ -54,6 +55,7 @@ def init(output: Output, archive: str, slot: str | None) -> None:
 @click.option("--from", "start", type=MOMENT, help="The first slot of a range.")
 @click.option("--to", "end", type=MOMENT, help="The end of the range, itself not in it.")
 @DRY_RUN
+@NO_REFRESH
 @ALLOW_FUTURE
 @ALLOW_JUMP
 @ALLOW_SHRINK
@@ -65,11 +67,16 @@ def update(
     start: str | None,
     end: str | None,
     dry_run: bool,
+    no_refresh: bool,
     **confirmed: Any,
 ) -> None:
     """Bring the batch of a slot, or of a range of slots, into the archive in one commit.
 
     What has expired by the end of the slot leaves in the same commit. A slot that comes again is replaced.
+
+    Then the answers of standing queries follow, if query files ask the archive, as `tidewheel refresh` would bring
+    them. Whatever becomes of them, the update is done and ends with 0: what keeps a query from its answers is told
+    with the remedy, under "refresh" of the JSON as well, and the next refresh tries again.
 
     \b
     Examples:
@@ -81,7 +88,7 @@ def update(
         refuse_derived(opened_archive, "update")
         first, last = _range_of(opened_archive, slot, start, end)
         outcome = opened_archive.update(first, last, dry_run=dry_run, **confirmed)
-    _show(output, opened_archive, outcome)
+    _show(output, opened_archive, outcome, follows=not (dry_run or no_refresh))
 
 
 @command
@@ -91,18 +98,20 @@ def update(
 @click.option("--missing", is_flag=True, help="Only slots that were never applied; alone, all gaps of the status.")
 @click.option("--each", default=1, show_default=True, metavar="N", help="Slots in one commit.")
 @click.option("--newest-first", is_flag=True, help="Begin with the latest slot.")
+@NO_REFRESH
 @ALLOW_FUTURE
 @ALLOW_JUMP
 @ALLOW_SHRINK
 @ALLOW_MANY
 def backfill(
     output: Output, archive: str, start: str | None, end: str | None, missing: bool, each: int, newest_first: bool,
-    **confirmed: bool,
+    no_refresh: bool, **confirmed: bool,
 ) -> None:  # fmt: skip
     """Update many slots, some in each commit, so that it can be stopped and resumed.
 
     Slots that were applied before are replaced; with --missing they are left out. What is committed stays
-    when it is stopped, and the message says how to go on.
+    when it is stopped, and the message says how to go on. Answers of standing queries follow once at the end, as
+    after an update.
 
     \b
     Examples:
@@ -129,17 +138,22 @@ def backfill(
         except (TidewheelError, KeyboardInterrupt):
             output.notice(_way_on(opened_archive, outcomes, slots, missing=missing))
             raise
-    _show_backfill(output, opened_archive, outcomes)
+    _show_backfill(output, opened_archive, outcomes, follows=bool(outcomes) and not no_refresh)
 
 
 @command
 @ARCHIVE
 @click.option("--through", type=MOMENT, help="The last slot to expire, by its start.  [default: the last complete one]")
 @DRY_RUN
+@NO_REFRESH
 @ALLOW_FUTURE
 @ALLOW_JUMP
-def expire(output: Output, archive: str, through: str | None, dry_run: bool, **confirmed: bool) -> None:
+def expire(
+    output: Output, archive: str, through: str | None, dry_run: bool, no_refresh: bool, **confirmed: bool
+) -> None:
     """Remove what has expired, without a batch, for times when no data comes.
+
+    Answers of standing queries follow, as after an update.
 
     \b
     Examples:
@@ -148,7 +162,7 @@ def expire(output: Output, archive: str, through: str | None, dry_run: bool, **c
     """
     with opened(output, archive, "looking for what has expired") as opened_archive:
         outcome = opened_archive.expire(through, dry_run=dry_run, **confirmed)
-    _show(output, opened_archive, outcome)
+    _show(output, opened_archive, outcome, follows=not (dry_run or no_refresh))
 
 
 def _range_of(archive: Archive, slot: str | None, start: str | None, end: str | None) -> tuple[str, str | None]:
@@ -178,13 +192,14 @@ def _way_on(archive: Archive, outcomes: list[Outcome], slots: Sequence[int], *, 
     return f"{done}; go on with --from {first} --to {after}"
 
 
-def _show(output: Output, archive: Archive, outcome: Outcome) -> None:
+def _show(output: Output, archive: Archive, outcome: Outcome, *, follows: bool) -> None:
     from tidewheel.views.outcomes import outcome_document, outcome_view
 
-    output.show(outcome_document(outcome), lambda: outcome_view(outcome, archive.axis))
+    show_followed(output, archive, outcome_document(outcome), lambda: outcome_view(outcome, archive.axis), follows)
 
 
-def _show_backfill(output: Output, archive: Archive, outcomes: list[Outcome]) -> None:
+def _show_backfill(output: Output, archive: Archive, outcomes: list[Outcome], *, follows: bool) -> None:
     from tidewheel.views.outcomes import backfill_view, outcome_document
 
-    output.show({"commits": [outcome_document(one) for one in outcomes]}, lambda: backfill_view(outcomes, archive.axis))
+    document = {"commits": [outcome_document(one) for one in outcomes]}
+    show_followed(output, archive, document, lambda: backfill_view(outcomes, archive.axis), follows)

@@ -87,12 +87,25 @@ def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> Rendera
     if dry_run:
         return Group(table, "nothing was changed; more answers may follow from the partials")
     erased = f"{counted(done.answers_erased, 'answer')} erased: forgotten; " if done.answers_erased else ""
-    versions = erased + ", ".join(
+    return Group(table, *filter(None, (erased + _versions(done), _left_line(done))))
+
+
+def _versions(done: Refreshed) -> str:
+    return ", ".join(
         f"{name} at version {outcome.version}"
         for name, outcome in (("partials", done.partials), ("answers", done.answers))
         if outcome is not None and outcome.version is not None
     )
-    return Group(table, *filter(None, (versions, _left_line(done))))
+
+
+def followed_line(done: Refreshed) -> str:
+    """The same of a refresh behind an update, in a line."""
+    if not (done.stale or done.due or done.answers_erased):
+        return "standing queries: nothing else is stale" if done.wrong else "standing queries: nothing is stale"
+    given, corrected = counted(done.answers_given, "answer"), done.answers_corrected
+    did = [f"{given} given" + (f", {count(corrected)} of them corrected" if corrected else "")]
+    did += [f"{count(done.answers_erased)} erased"] * bool(done.answers_erased)
+    return f"standing queries: {'; '.join(filter(None, (*did, _versions(done))))}"
 
 
 def _left_line(done: Refreshed) -> str:

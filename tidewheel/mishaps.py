@@ -1,0 +1,60 @@
+"""What happened that no room of the house has told apart, in the words of an error that says what to do."""
+
+from __future__ import annotations
+
+import sys
+
+from tidewheel.indexing.errors import NotInstalled, TidewheelError
+from tidewheel.indexing.printable import printable
+
+STATE = "What the history shows as committed stays"
+
+
+class Unexpected(TidewheelError):
+    """A fault of this program."""
+
+    kind = "unexpected"
+    exit_code = 70
+
+
+def told_of(error: Exception, archive: str) -> TidewheelError:
+    """The error to tell of, whatever was raised while somebody worked on this archive."""
+    if isinstance(error, TidewheelError):
+        return error
+    return _not_installed(error) or _spark_lost(error) or _refused_by_machine(error, archive) or _unexpected(error)
+
+
+def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None:
+    """No handles, no memory, no space, no right."""
+    if not isinstance(error, OSError | MemoryError):
+        return None
+    from tidewheel.storage.machine import machine_fault
+
+    doing = f"while working on {archive or 'the archive'}"
+    return machine_fault(f"{type(error).__name__}: {error}", doing, state=STATE)
+
+
+def _not_installed(error: Exception) -> TidewheelError | None:
+    """A package that the command needs and this environment does not have."""
+    if not isinstance(error, ModuleNotFoundError) or (error.name or "").startswith("tidewheel"):
+        return None
+    package = (error.name or "").partition(".")[0]
+    return NotInstalled(
+        f"this command needs the Python package {package}, which is not installed. {STATE}",
+        "install tidewheel with all that it needs: pip install tidewheel",
+    )
+
+
+def _spark_lost(error: Exception) -> TidewheelError | None:
+    """Whatever fails after the Java process behind Spark has ended fails for that."""
+    if "pyspark" not in sys.modules:
+        return None
+    from tidewheel.jobs.process.java import spark_lost
+
+    return spark_lost(error, STATE)
+
+
+def _unexpected(error: Exception) -> TidewheelError:
+    lines = str(error).strip().splitlines()
+    said = f"{type(error).__name__}: {printable(lines[0])}" if lines else type(error).__name__
+    return Unexpected(f"this should not have happened: {said}", "run with --debug for the traceback")
