@@ -75,7 +75,7 @@ class StandingQueries:
         dry_run: bool = False,
         allow_many: bool = False,
         budget_s: float | None = None,
-        node: tuple[int, int] | None = None,
+        node: tuple[int, int] = (1, 1),
     ) -> Refreshed:
         """Bring partials and answers up to date: what is stale is redone, and nothing else.
 
@@ -95,7 +95,7 @@ class StandingQueries:
         dry_run: bool = False,
         allow_many: bool = False,
         budget_s: float | None = None,
-        node: tuple[int, int] | None = None,
+        node: tuple[int, int] = (1, 1),
     ) -> Refreshed:
         """The same, with what is wrong told in the result."""
         from tidewheel.local.standing.looking import guard_refresh

@@ -30,6 +30,7 @@ SECTIONS: Mapping[str, str] = {
     "queries": "How the archive's standing queries are refreshed.",
 }
 
+NODES_MAX = 64
 _TIME_MAX = duration(1, DURATION_MAX_US)
 _CAP_NOTE = {"cap": "cap shortens a life that is too long, there is nothing else to cap"}
 _VERDICT = choice(Verdict.QUARANTINE, Verdict.REJECT, notes=_CAP_NOTE)
@@ -278,7 +279,7 @@ FIELDS: tuple[Field, ...] = (
         "By Group", default="Settle",
     ),
     Field(
-        "queries", "nodes", whole(1, 64),
+        "queries", "nodes", whole(1, NODES_MAX),
         "How many mapped tasks of a run refresh side by side; trees of partials are shared out among them by cost.",
         4, default=1,
     ),

@@ -27,6 +27,7 @@ from tidewheel.local.standing.erasing import erase
 from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.following import follow_undo
 from tidewheel.local.standing.known import known_of
+from tidewheel.local.standing.nodes import ALONE, Node, check_node, without_others
 from tidewheel.local.standing.older import OlderAnswers
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partial_rows import PartialRows
@@ -35,7 +36,6 @@ from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
 from tidewheel.local.standing.stored_rows import stored_answers
 from tidewheel.local.standing.technique_states import KeptStates
-from tidewheel.queries.planning.load import node_of
 from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
@@ -58,11 +58,12 @@ class Refresh:
     queries: Sequence[Query]
     connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(":memory:"))
     planner: str = ""  # who decides which queries share a tree
-    node: tuple[int, int] | None = None  # the trees of one node of several; the others see to theirs
+    node: Node = ALONE  # one of several that refresh side by side
     budget_s: float | None = None  # nothing is begun after so many seconds; each refresh does something
 
     def __post_init__(self) -> None:
         self.connection.execute("SET TimeZone = 'UTC'")
+        check_node(self.node)
         self.job = replace(self.job, newest=Newest())
         self.partials, self.answers = derived_job(self.job, "partials"), derived_job(self.job, "answers")
         self.watch, self.rows = Stopwatch(), PartialRows(self.partials)
@@ -87,7 +88,7 @@ class Refresh:
         reader = reader_of(self.job)
         for job in (self.partials, self.answers):
             follow_undo(job, reader.state.watermark, self.queries)
-        assignment = assignment.without(self._of_others(assignment))
+        assignment = without_others(assignment, self.node, self.job, self.queries)
         stale, made, folder = self._make_partials(reader, assignment)
         if self._parts_ways(folder, assignment):
             return self.run()
@@ -108,14 +109,6 @@ class Refresh:
         others = [one for one in queries if one.name not in self.apart]
         planned = planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)
         return [*alone, *(planned(others) if others else ())]
-
-    def _of_others(self, assignment: Assignment) -> set[str]:
-        """The trees that other nodes refresh. Should two disagree, the next refresh finds what neither did."""
-        if self.node is None or self.node[1] == 1:
-            return set()
-        number, nodes = self.node
-        placed = node_of(assignment, self.queries, known_of(self.job, self.queries), nodes)
-        return {tree for tree, node in placed.items() if node != number}
 
     def _parts_ways(self, folder: BatchFolder, assignment: Assignment) -> bool:
         """Whether queries that cannot be folded share a tree with others that can: from now on they do not."""
@@ -147,6 +140,7 @@ class Refresh:
         reader = reader_of(self.job)
         source = reader.snapshot.definition
         assignment = self.assignment()
+        assignment = without_others(assignment, self.node, self.job, self.queries)
         partials, answers = (ledger_of(job.snapshot()) if is_there(job) else Ledger()
                              for job in (self.partials, self.answers))  # fmt: skip
         stale = stale_partials(
@@ -154,8 +148,8 @@ class Refresh:
         )
         reflected = reflections(source.axis, partials, assignment)
         state = self._answer_state(reader, answers)
-        due = [one for query in self.queries
-               for one in due_answers(state, query, reflected[assignment.tree_of[query.name]])]  # fmt: skip
+        mine = [query for query in self.queries if query.name in assignment.tree_of]
+        due = [one for query in mine for one in due_answers(state, query, reflected[assignment.tree_of[query.name]])]
         return Refreshed(tuple(stale), tuple(due))
 
     # Partials.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import tidewheel.archive
-from tests.support.asked_archive import answers, asked_archive, copied_archive
+from tests.support.asked_archive import QUERIES, answers, asked_archive, copied_archive
+from tidewheel.cli import main
 from tidewheel.local.standing.known import known_of
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.planning.load import node_of
@@ -60,3 +64,47 @@ def test_every_tree_has_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         placed = node_of(assignment, queries, known, nodes)
         assert placed.keys() == {tree.name for tree in assignment.trees}
         assert len(set(placed.values())) == min(nodes, len(assignment.trees))
+
+
+def told(*words: str) -> Any:
+    done = CliRunner().invoke(main, ["refresh", "m", *words, "--json"])
+    return done.exit_code, json.loads(done.stdout) if done.stdout else {}, done.stderr
+
+
+def named(parts: list[dict[str, Any]]) -> set[str]:
+    return {one["part"].split("@")[0] for one in parts}
+
+
+FAULTY = (
+    '\n[[query]]\nname = "faulty"\nof = "m"\nselect = "sum(cast(k as bigint)) as n"\ngroup_by = ["v"]\n'
+    'window = "2m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"\n'
+)
+
+
+def test_nodes_by_hand_and_one_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_archive(tmp_path, QUERIES + FAULTY)
+    by_group(tmp_path)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    nodes = [f"{number}/4" for number in (1, 2, 3, 4)]
+    shares = [{one["tree"] for one in told("--dry-run", "--node", node)[1]["stale"]} for node in nodes]
+    assert all(shares)
+    assert sum(map(len, shares)) == len(set().union(*shares)), "no tree has two nodes"
+    done = [told("--node", node) for node in nodes]
+    assert sorted(code for code, _, _ in done) == [0, 0, 0, 2]
+    assert [named(document["due"]) for code, document, _ in done if code] == [set()]
+    assert set().union(*(named(document["due"]) for _, document, _ in done)) == set(NAMES)
+    assert all("faulty" in said for code, _, said in done if code)
+    # The others have nothing left to do, and what failed is done when it can be.
+    file = tmp_path / "archives" / "queries" / "m.toml"
+    file.write_text(file.read_text().replace("cast(k as bigint)", "v"))
+    assert set().union(*(named(told("--node", node)[1]["due"]) for node in nodes)) == {"faulty"}
+
+
+@pytest.mark.parametrize("node", ["0/4", "5/4", "2", "2/65", "a/b", "2/4/6"])
+def test_a_node_that_there_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: str) -> None:
+    asked_archive(tmp_path)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    code, _, said = told("--node", node)
+    assert code == 2
+    assert "2/4" in said
+    assert not (tmp_path / "table.partials").exists()

@@ -28,7 +28,21 @@ class MomentType(click.ParamType[str]):
         return str(value)
 
 
-MOMENT = MomentType()
+class NodeType(click.ParamType[tuple[int, int]]):
+    """One of several nodes, as 2/4: checked, and left to whoever does the work to judge."""
+
+    name = "K/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        number, slash, nodes = str(value).partition("/")
+        if not (slash and number.isascii() and number.isdigit() and nodes.isascii() and nodes.isdigit()):
+            self.fail(f"{value!r} is no node: write 2/4 for the second of four", param, context)
+        return int(number), int(nodes)
+
+
+MOMENT, NODE = MomentType(), NodeType()
 
 
 def command(function: F) -> click.Command:

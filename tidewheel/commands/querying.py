@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidewheel.commands.common import ARCHIVE, COUNT_MAX, DRY_RUN, MOMENT, command, opened
+from tidewheel.commands.common import ARCHIVE, COUNT_MAX, DRY_RUN, MOMENT, NODE, command, opened
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.output import Output
 
@@ -173,26 +173,33 @@ for _name, _command in (("new", new), ("check", check), ("test", test), ("list",
     metavar="SECONDS",
     help="Begin nothing after so many seconds: the oldest comes first, the rest waits for the next refresh.",
 )
-def refresh(output: Output, archive: str, dry_run: bool, allow_many: bool, budget_s: float | None) -> None:
+@click.option(
+    "--node", type=NODE, default="1/1", help="Only the share of one of several nodes, as 2/4; run the others beside it."
+)
+def refresh(output: Output, archive: str, **how: Any) -> None:
     """Bring the answers of an archive's standing queries up to date: what is stale is redone, and nothing else.
 
     With a budget, what there is no time for is left, and told. Every refresh does something, the oldest first, so
     refreshes with however small budgets catch up; each answer tells how many slots late it came.
+
+    With --node 2/4 it is the second of four that refresh side by side, on one machine or several: trees of partials are
+    shared out by what they cost, and each node computes which are its own. What one does not do, the next refresh does.
 
     \b
     Examples:
       tidewheel refresh netflow --dry-run
       tidewheel refresh netflow
       tidewheel refresh netflow --budget 20
+      tidewheel refresh netflow --node 2/4
     """
     with opened(output, archive, "comparing") as opened_archive:
         before = opened_archive.queries.texts()
-        done = opened_archive.queries.refreshed(dry_run=dry_run, allow_many=allow_many, budget_s=budget_s)
+        done = opened_archive.queries.refreshed(**how)
         axis = opened_archive.axis
 
     from tidewheel.views.queries import refreshed_view
 
-    output.show(done.to_json(), lambda: refreshed_view(done, axis, dry_run=dry_run))
+    output.show(done.to_json(), lambda: refreshed_view(done, axis, dry_run=how["dry_run"]))
     if _edited(opened_archive, before):
         output.warn("query files were edited meanwhile: these are the answers as the files were before; refresh again")
     if done.wrong:
