@@ -17,9 +17,9 @@ from tidewheel.queries.planning.planners.subset_dp import best_of
 from tidewheel.queries.planning.planners.weave_share import woven
 
 EXACT_MAX = 12
-WOVEN_MAX = 150  # parts of which all pairs are tried
+WOVEN_MAX = 200  # parts of which all pairs are tried
 MOVES_MAX = 200_000  # costs asked for while improving one beginning
-MANY, MOVES_OF_MANY_MAX = 400, 8_000  # of so many parts no more
+MANY = 400  # of more parts only the cheapest beginning is improved
 
 Grove = list[list[Tree]]
 """Trees as lists of their parts."""
@@ -33,7 +33,11 @@ def settle(loom: Loom, _: Draw) -> list[Tree]:
 
 def searched(loom: Loom) -> list[list[Tree]]:
     """What each beginning settles to."""
-    return [_settled(loom, grove) for grove in _beginnings(loom, _parts(loom))]
+    parts = _parts(loom)
+    beginnings = _beginnings(loom, parts)
+    if len(parts) > MANY:
+        beginnings = [min(beginnings, key=lambda grove: _cost(loom, grove))]
+    return [_settled(loom, grove) for grove in beginnings]
 
 
 def _parts(loom: Loom) -> list[Tree]:
@@ -66,9 +70,23 @@ def _beginnings(loom: Loom, parts: list[Tree]) -> list[Grove]:
     groves = [[parts], _by(groups, parts), _by(signature, parts)]
     dearest = sorted(parts, key=lambda tree: (-tree.cost, tree.members))
     groves.append(_parts_of(parts, inserted(loom, dearest)))
-    if len(parts) <= WOVEN_MAX:
-        groves.append(_parts_of(parts, woven(loom, parts)))
+    groves.append(_parts_of(parts, _woven_in_runs(loom, parts)))
     return [grove for grove in groves if _cost(loom, grove) < float("inf")]
+
+
+def _woven_in_runs(loom: Loom, parts: list[Tree]) -> list[Tree]:
+    """Woven, of many first those with like edges among themselves: not all pairs are tried."""
+    requests = loom.workload.requests
+
+    def slide_and_rest(tree: Tree) -> tuple[int, int]:
+        window = requests[tree.members[0]].window
+        return window.slide, window.length % window.slide
+
+    trees, before = sorted(parts, key=slide_and_rest), len(parts) + 1
+    while WOVEN_MAX < len(trees) < before:
+        before = len(trees)
+        trees = [tree for at in range(0, before, WOVEN_MAX) for tree in woven(loom, trees[at : at + WOVEN_MAX])]
+    return woven(loom, trees) if len(trees) <= WOVEN_MAX else trees
 
 
 def _parts_of(parts: list[Tree], trees: list[Tree]) -> Grove:
@@ -84,7 +102,7 @@ def _cost(loom: Loom, grove: Grove) -> Cost:
 
 
 def _settled(loom: Loom, grove: Grove) -> list[Tree]:
-    limit = loom.evaluations + (MOVES_MAX if sum(map(len, grove)) <= MANY else MOVES_OF_MANY_MAX)
+    limit = loom.evaluations + MOVES_MAX
     cost = _cost(loom, grove)
     while True:
         grove = _merged(loom, _moved(loom, grove, limit))
