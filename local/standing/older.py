@@ -16,16 +16,16 @@ import pyarrow as pa
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.stored_rows import digests, stored_answers
+from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection
 from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_answers, slot_of_report
 from tidewheel.queries.standing.tree import Tree
 
-PARTIALS = "tw_older"
 WHY = "missing, and older than what is corrected"
 
 
@@ -43,19 +43,20 @@ class OlderAnswers:
         return []
 
     def _given(self, tree: Tree, queries: Sequence[Query]) -> Iterator[tuple[Query, list[DueAnswers], pa.Table]]:
-        asked = [query for query in queries if query.part not in self.state.answers.applied_parts]
+        new = [query for query in queries if query.part not in self.state.answers.applied_parts]
+        asked = [query for query in new if query.terms.keep_us > query.terms.revise_us]
         slots = self._slots(tree, asked) if asked else []
         if not slots:
             return
         table, reflection = self._folded(tree, slots)
-        self.folder.connection.register(PARTIALS, table)
-        for query in asked:
-            due = self._due(query, reflection, slots[0])
-            if due:
-                reports = [report for one in due for report in one.reports]
-                folded = Folder(query, tree, self.state.axis, self.folder.connection, PARTIALS).fold(reports)
-                version, newest = self.folder.reader.snapshot.version, self.state.slot_last or 0
-                yield query, due, stored_answers([(query, folded)], {query.part: due}, version, newest)
+        due = {query.name: self._due(query, reflection, slots[0]) for query in asked}
+        reports = {name: [report for one in some for report in one.reports] for name, some in due.items()}
+        folder, newest = self.folder, self.state.slot_last or 0
+        rows = TreeRows.of(table)
+        for query, folded in fold(tree, self.state.axis, folder.connection, rows, asked, reports):
+            mine = due[query.name]
+            version = folder.reader.snapshot.version
+            yield query, mine, stored_answers([(query, folded)], {query.part: mine}, version, newest)
 
     def _slots(self, tree: Tree, queries: Sequence[Query]) -> list[int]:
         """The slots that older reports look into, if there are any before those whose partials are kept."""
