@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("tidewheel", "pyspark", "delta-spark", "deltalake", "duckdb", "pyarrow", "chdb")
+PACKAGES = (
+    "tidewheel", "pyspark", "delta-spark", "deltalake", "duckdb", "pyarrow", "numpy", "chdb", "polars", "pandas",
+    "bottleneck", "scipy",
+)  # fmt: skip
 
 
 class Store:
@@ -53,6 +56,11 @@ class Store:
     def put_experiment(self, name: str, result: dict[str, Any]) -> None:
         self.values["experiments"][name] = {**result, "measured_at": now()}
         self.save()
+
+    def finish_experiment(self, unfinished: str, name: str, result: dict[str, Any]) -> None:
+        """What was kept while it ran is a result now."""
+        self.values["experiments"].pop(unfinished, None)
+        self.put_experiment(name, result)
 
     def results(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Every finished result: race, contender, samples."""

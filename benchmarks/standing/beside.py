@@ -20,6 +20,7 @@ Say = Callable[[str], None]
 GROWTH_ROWS = 2_800
 GROWTH_SLOTS = 300
 GROWTH_MEASURED = 6
+SHARING_MEASURED = 3
 
 
 def one_query(ours: Ours, slots: Sequence[int]) -> Samples:
@@ -61,6 +62,30 @@ def growth(folder: Path, size: Size, say: Say) -> Samples:
         ours = Ours(copy, small, asked, first)
         begun = ours.refresh()
         found.append({"queries": count, "first": begun, "refresh": _refreshed(ours, measured)})
+        shutil.rmtree(copy)
+    shutil.rmtree(folder)
+    return found
+
+
+def sharing(folder: Path, size: Size, say: Say) -> dict[str, Any]:
+    """Many queries in the trees of the default planner, and with a tree for each: what a refresh takes."""
+    if not size.many_queries:
+        return {}
+    small = replace(size, rows=min(size.rows, GROWTH_ROWS), slots=min(size.slots, GROWTH_SLOTS))
+    asked = queries(replace(small, queries=size.many_queries, keep="10m", revise_minutes=5))
+    measured = range(SLOT_ZERO - min(SHARING_MEASURED, small.slots - 1), SLOT_ZERO)
+    first = SLOT_ZERO - small.slots
+    Ours(folder / "base", small, (), first).load(range(first, measured.start))
+    found: dict[str, Any] = {"queries": size.many_queries}
+    for name, planner in (("planned", ""), ("No Share", "No Share")):
+        say(f"{size.many_queries} queries, {name}")
+        copy = folder / "copy"
+        shutil.copytree(folder / "base", copy, copy_function=os.link)
+        ours = Ours(copy, small, asked, first)
+        ours.handle = replace(ours.handle, planner=planner)
+        begun = ours.refresh()
+        trees = len(ours.handle.assignment().trees)
+        found[name] = {"trees": trees, "first": begun, "refresh": _refreshed(ours, measured)}
         shutil.rmtree(copy)
     shutil.rmtree(folder)
     return found

@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 
 from benchmarks.feeding import create, feed
 from benchmarks.measures import MEGABYTE, resident_bytes
-from benchmarks.standing.rivals import Answers
+from benchmarks.standing.oracle import Answers
 from benchmarks.standing.stream import AXIS, FIELDS, LIVES_DAYS, Size, batch
+from tidewheel.commits.attempt import Outcome
+from tidewheel.commits.forget import forget
 from tidewheel.hands import archive_job
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
@@ -33,7 +35,7 @@ DAY_US = 86_400_000_000
 SLOTS_PER_COMMIT = 48
 # Of what is still asked about, so few that a slot's records are not searched for among very many others.
 SLOTS_PER_COMMIT_ASKED = 4
-SLOTS_ASKED = 336
+SLOTS_ASKED = 600
 CLASSES = 8
 
 
@@ -118,36 +120,38 @@ class Ours:
             "processor_seconds": processor,
             "reports": reports,
             "stale": len(self.refreshed.stale),
+            "rows": _rows_given(self.refreshed.partials) + _rows_given(self.refreshed.answers),
+            "rows_moved": _rows_moved(self.refreshed.partials) + _rows_moved(self.refreshed.answers),
             "peak_mb": self.watch.peak / MEGABYTE,
             "laps_ms": dict(self.refreshed.timings_ms),
         }
+
+    def forget(self, key: str) -> float:
+        """A key's records leave the archive; how long that took."""
+        start = perf_counter()
+        forget(self.job, keys=[(key,)])
+        return perf_counter() - start
 
     def forget_answers(self) -> None:
         """As if no answer had been given yet; partials stay."""
         shutil.rmtree(self.folder / "race.answers")
 
-    def answers(self) -> Answers:
-        """What the last refresh answered."""
-        assert self.refreshed is not None
+    def answers(self, since_us: int) -> Answers:
+        """What is stored, of reports after a moment, as far as it is whole."""
         snapshot = open_snapshot(self.job.location.derived("answers"))
         stored = rows_of(snapshot.location, snapshot.files, file_schema(snapshot))
+        after = pa.scalar(since_us, pa.int64()).cast(pa.timestamp("us", "UTC"))
+        recent = (pc.field("window_end") > after) & (pc.field("exp_slot") > (snapshot.watermark or 0))
         found: Answers = {}
+        rows = stored.to_table(filter=recent & (pc.field("complete") == 1.0))
         for query in self.asked:
-            wanted = [report.at_us for one in self.refreshed.due if one.part == query.part for report in one.reports]
-            if not wanted:
-                continue
             columns = [column for column, _ in answer_columns(query).values()]
-            ends = pa.array(wanted, pa.int64()).cast(pa.timestamp("us", "UTC"))
-            rows = stored.to_table(
-                columns=["window_end", "complete", *columns],
-                filter=(pc.field("part") == query.part) & pc.field("window_end").isin(ends),
-            )
-            keys = len(query.groups)
-            moments = rows.column("window_end").cast(pa.int64()).to_pylist()
-            values = zip(*(rows.column(name).to_pylist() for name in columns), strict=True)
-            for at_us, complete, row in zip(moments, rows.column("complete").to_pylist(), values, strict=True):
-                if complete == 1.0:
-                    found.setdefault((query.name, at_us), {})[row[:keys]] = row[keys:]
+            mine = rows.filter(pc.equal(rows.column("part"), query.part))
+            moments = mine.column("window_end").cast(pa.int64()).to_pylist()
+            values = zip(*(mine.column(name).to_pylist() for name in columns), strict=True)
+            for at_us, row in zip(moments, values, strict=True):
+                keys = len(query.groups)
+                found.setdefault((query.name, at_us), {})[row[:keys]] = row[keys:]
         return found
 
     def bytes(self) -> dict[str, float]:
@@ -156,3 +160,13 @@ class Ours:
             kind: self.job.location.derived(kind) for kind in ("partials", "answers")
         }
         return {f"{name}_mb": open_snapshot(one).bytes / MEGABYTE for name, one in locations.items()}
+
+
+def _rows_given(outcome: Outcome | None) -> int:
+    """The rows that a commit brought."""
+    return sum(one.rows_in for one in outcome.receipt.slots) if outcome and outcome.receipt else 0
+
+
+def _rows_moved(outcome: Outcome | None) -> int:
+    """The rows that a commit had to copy, as they lay in files with others that were replaced or expired."""
+    return outcome.receipt.rows_rewritten if outcome and outcome.receipt else 0

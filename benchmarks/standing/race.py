@@ -1,133 +1,232 @@
-"""The race itself: the same slots for everyone, each contender whole and alone, every answer compared."""
+"""The race itself: the same happens to everyone, each whole and alone, every answer is held against the oracle."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import pyarrow as pa
-
 from benchmarks.feeding import feed
-from benchmarks.standing.beside import growth, many_groups, one_query
+from benchmarks.standing.beside import growth, many_groups, one_query, sharing
+from benchmarks.standing.course import KEY_FORGOTTEN, Course, Stage
 from benchmarks.standing.goals import OURS
+from benchmarks.standing.oracle import Answers, nothing_empty, same
 from benchmarks.standing.ours import Ours
-from benchmarks.standing.rivals import RIVALS, Answers, Rival, nothing_empty, same
-from benchmarks.standing.stream import AXIS, SLOT_ZERO, Size, batch, late_record, queries
+from benchmarks.standing.rival import Rival, Unavailable
+from benchmarks.standing.rivals import RIVALS
+from benchmarks.standing.rolled_up import Prefixes
+from benchmarks.standing.stream import SLOT_ZERO, Size, queries
 
-DAY_SLOTS = 288
-LATE_MINUTES = 30
-HOUR_US = 3_600_000_000
+ALL_DUE_SLOTS = 72  # from where all queries are due to where they are again
+DAY_MINUTES = 1440
+# Who is raced with many queries, too.
+MANY = RIVALS[:3]
 
 
 class WrongAnswer(Exception):
-    """A contender answered something else than the others."""
+    """A contender answered something else than the oracle."""
 
 
 class Race:
-    """One size of the race, in a folder of its own."""
+    """One size of the race, in a folder of its own; what `known` has is not run again."""
 
-    def __init__(self, size: Size, folder: Path) -> None:
+    def __init__(
+        self,
+        size: Size,
+        folder: Path,
+        known: Mapping[str, Any] | None = None,
+        keep: Callable[[dict[str, Any]], None] = lambda found: None,
+        rivals: Sequence[type[Rival]] = RIVALS,
+    ) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        self.size, self.folder, self.asked = size, folder, queries(size)
-        # The last slot measured ends where all queries are due.
-        self.first = SLOT_ZERO - size.slots
-        self.measured = range(SLOT_ZERO - size.measured, SLOT_ZERO)
-        self.since_us = AXIS.start_us(self.measured.start)
-        self.truth: dict[str, Answers] = {}
+        self.size, self.folder, self.keep = size, folder, keep
+        self.rivals = [one for one in rivals if size.name in one.sizes]
+        head: dict[str, Any] = {"size": asdict(size), "live": size.live}
+        self.found: dict[str, Any] = {**head, "contenders": {}, "many": {}}
+        if known and known.get("size") == _plain(head["size"]):
+            self.found = {name: one for name, one in known.items() if name != "measured_at"}
 
     def run(self) -> dict[str, Any]:
-        """All contenders, rivals first: what they answer is what we are held against."""
-        contenders = {}
-        for make in RIVALS:
-            self._say(make.name)
-            contenders[make.name] = self._rival(make)
-            shutil.rmtree(self.folder / make.__name__)
-        self._say("ours: loading")
-        contenders[OURS], beside = self._ours()
-        return {"size": asdict(self.size), "live": self.size.live, "contenders": contenders, **beside}
+        """All contenders, and what is measured of ours beside them; what is finished is kept at once."""
+        course = Course(self.size, queries(self.size), SLOT_ZERO, self.size.measured)
+        many = self._many_course()
+        for some, which, who in ((course, "contenders", self.rivals), (many, "many", MANY)):
+            for make in who if some else ():
+                if make.name not in self.found[which]:
+                    assert some is not None
+                    self._work_out(some)
+                    self._say(f"{make.name}, {len(some.asked)} queries")
+                    self._put(which, make.name, self._rival(make, some))
+        if OURS not in self.found["contenders"]:
+            self._work_out(course)
+            self._ours(course, many)
+        for name, measure in self._beside():
+            if name not in self.found:
+                self._say(f"ours: {name}")
+                self.found[name] = measure()
+                self.keep(self.found)
+        return self.found
 
-    def _rival(self, make: type[Rival]) -> dict[str, Any]:
-        rival = make(self.folder / make.__name__, self.asked)
-        before = range(max(self.first, self.measured.start - 2 * DAY_SLOTS), self.measured.start)
-        rival.load(pa.concat_tables([batch(self.size, slot) for slot in before]), before)
-        samples = []
-        for slot in self.measured:
-            rows = batch(self.size, slot)
-            samples.append(self._timed(partial(rival.step, rows, slot, AXIS.start_us(slot))))
-            self._compare(make.name, f"slot {slot}", rival.answers())
-        late = self._timed(lambda: rival.step(*self._late(), AXIS.start_us(SLOT_ZERO) - LATE_MINUTES * 60_000_000 - 1))
-        self._compare(make.name, "late", rival.answers())
-        found = {"setting": rival.setting, "refresh": samples, "late": late}
-        if rival.catches_up:
-            empty = batch(self.size, SLOT_ZERO + 1, rows=0)
-            since_us = AXIS.end_us(SLOT_ZERO) - DAY_SLOTS * AXIS.interval_us
-            found["day"] = self._timed(lambda: rival.step(empty, SLOT_ZERO, since_us))
-            self._compare(make.name, "day", rival.answers())
-        rival.close()
+    def _many_course(self) -> Course | None:
+        size = self.size
+        if not size.many_queries:
+            return None
+        asked = queries(_many(size))
+        return Course(size, asked, SLOT_ZERO - ALL_DUE_SLOTS, size.many_measured, corrections=False)
+
+    def _beside(self) -> Sequence[tuple[str, Callable[[], Any]]]:
+        return (
+            ("many_groups", lambda: many_groups(self.folder / "many", self.size)),
+            ("growth", lambda: growth(self.folder / "growth", self.size, self._say)),
+            ("sharing", lambda: sharing(self.folder / "sharing", self.size, self._say)),
+        )
+
+    def _put(self, which: str, name: str, found: dict[str, Any]) -> None:
+        self.found[which][name] = found
+        self.keep(self.found)
+
+    def _work_out(self, course: Course) -> None:
+        if not course.truth:
+            self._say(f"the oracle, {len(course.asked)} queries")
+            course.work_out()
+
+    # Rivals.
+
+    def _rival(self, make: type[Rival], course: Course) -> dict[str, Any]:
+        """What it took; or why it cannot run here, or what went wrong, which is not the end of the race."""
+        folder = self.folder / make.__name__
+        try:
+            rival = make(folder, course.asked)
+        except Unavailable as missing:
+            return {"setting": make.setting, "missing": str(missing)}
+        try:
+            return self._raced(rival, course)
+        except WrongAnswer:
+            raise
+        except Exception as error:
+            self._say(f"{make.name} failed: {error}")
+            return {"setting": make.setting, "missing": f"failed: {type(error).__name__}: {str(error).splitlines()[0]}"}
+        finally:
+            rival.close()
+            shutil.rmtree(folder)
+
+    def _raced(self, rival: Rival, course: Course) -> dict[str, Any]:
+        found: dict[str, Any] = {"setting": rival.setting, "queries": len(rival.asked), "refresh": []}
+        rival.load(course.loaded(), course.before)
+        stages = [*course.stages(), *([course.day()] if course.corrections and rival.catches_up else [])]
+        for stage in stages:
+            rows = stage.rows()
+            if stage.corrected is None:
+                step = partial(rival.step, rows, stage.slot, stage.since_us)
+            else:
+                step = partial(rival.correct, rows, stage.corrected, stage.slot, stage.since_us)
+            _record(found, stage, _timed(step))
+            names = {query.name for query in rival.asked}
+            true = {key: rows for key, rows in course.truth[stage.name].items() if key[0] in names}
+            _compare(f"{rival.name}, {stage.name}", nothing_empty(rival.answers()), nothing_empty(true))
         return found
 
-    def _ours(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        ours = Ours(self.folder / OURS, self.size, self.asked, self.first)
-        ours.load(range(self.first, self.measured.start))
-        self._say("ours: first refresh")
-        first, samples = ours.refresh(), []
-        for slot in self.measured:
-            feed(ours.job, [slot], batch(self.size, slot))
-            samples.append(ours.refresh())
-            self._compare(OURS, f"slot {slot}", ours.answers())
-            self._say(f"ours: {samples[-1]['reports']} reports in {samples[-1]['seconds']:.3f} s")
-        rows, slot = self._late()
-        feed(ours.job, [slot], rows)
-        late = ours.refresh()
-        self._compare(OURS, "late", ours.answers())
-        stored = ours.bytes()
-        ours.forget_answers()
-        self._say("ours: a day at once")
-        day = ours.refresh()
-        self._compare(OURS, "day", ours.answers())
-        found = {"first": first, "refresh": samples, "late": late, "day": day}
+    # Ours.
+
+    def _ours(self, course: Course, many: Course | None) -> None:
+        ours = Ours(self.folder / OURS, self.size, course.asked, course.begin)
+        self._say("ours: loading")
+        loaded = course.begin
+        if many:
+            self._work_out(many)
+            ours.load(range(loaded, many.measured.start))
+            loaded = many.measured.stop
+            ours.ask(many.asked)
+            self._put("many", OURS, self._stages(ours, many))
+        ours.load(range(loaded, course.measured.start))
+        ours.ask(course.asked)
+        found = self._stages(ours, course)
+        self.found["bytes"] = ours.bytes()
+        self._catch_up(ours, course, found)
         self._say("ours: one query")
-        beside: dict[str, Any] = {"bytes": stored, "one_query": one_query(ours, range(SLOT_ZERO + 1, SLOT_ZERO + 7))}
+        after = range(course.last + 1, course.last + 7)
+        self.found["one_query"] = one_query(ours, after)
         shutil.rmtree(ours.folder)
-        self._say("ours: many groups")
-        beside["many_groups"] = many_groups(self.folder / "many", self.size)
-        beside["growth"] = growth(self.folder / "growth", self.size, self._say)
-        return found, beside
+        self._put("contenders", OURS, found)
 
-    def _late(self) -> tuple[pa.Table, int]:
-        return late_record(self.size, SLOT_ZERO, LATE_MINUTES), SLOT_ZERO
+    def _stages(self, ours: Ours, course: Course) -> dict[str, Any]:
+        self._say("ours: first refresh")
+        found: dict[str, Any] = {"queries": len(course.asked), "first": ours.refresh(), "refresh": []}
+        self._say(f"ours: {found['first']['reports']} reports in {found['first']['seconds']:.3f} s")
+        for stage in course.stages():
+            if stage.name == "forget":
+                found["forget_seconds"] = ours.forget(f"k{KEY_FORGOTTEN:04}")
+            else:
+                slots = [stage.slot] if stage.corrected is None else list(stage.corrected)
+                feed(ours.job, slots, stage.rows())
+            measured = ours.refresh()
+            _record(found, stage, measured)
+            self._say(f"ours, {stage.name}: {measured['reports']} reports in {measured['seconds']:.3f} s")
+            self._held(ours, course, stage)
+        return found
 
-    def _timed(self, step: Callable[[], int]) -> dict[str, Any]:
-        start = perf_counter()
-        rows = step()
-        return {"seconds": perf_counter() - start, "rows": rows}
+    def _held(self, ours: Ours, course: Course, stage: Stage) -> None:
+        """All that had to be answered was, and what was answered is true: only whole windows are given as whole."""
+        given = nothing_empty(ours.answers(stage.since_us))
+        true = nothing_empty(course.truth[stage.name])
+        lacking = (course.asked_for[stage.name] & true.keys()) - given.keys()
+        if lacking:
+            raise WrongAnswer(f"ours, {stage.name}: {len(lacking)} not answered, such as {min(lacking)}")
+        both = given.keys() & true.keys()
+        _compare(f"ours, {stage.name}", {one: given[one] for one in both}, {one: true[one] for one in both})
 
-    def _compare(self, who: str, what: str, found: Mapping[Any, Any]) -> None:
-        """With what the first one answered.
-
-        Of catch-up and corrections what both answered must be the same; so too in a race that is shorter than windows,
-        as ours tells which answers are not whole.
-        """
-        given = nothing_empty(found)
-        if what not in self.truth:
-            self.truth[what] = given
-            return
-        true = self.truth[what]
-        if what in ("day", "late") or self.size.slots < DAY_SLOTS + self.size.measured:
-            both = given.keys() & true.keys()
-            given, true = {key: given[key] for key in both}, {key: true[key] for key in both}
-        if not given:
-            raise WrongAnswer(f"{who}, {what}: no answer in common")
-        wrong = same(given, true)
-        if wrong:
-            raise WrongAnswer(f"{who}, {what}: {len(wrong)} differ, the first {wrong[:3]}")
+    def _catch_up(self, ours: Ours, course: Course, found: dict[str, Any]) -> None:
+        """A day at once: of all queries, and of those that a rival can answer that only adds up."""
+        stage = course.day()
+        asked = queries(_of_a_day(self.size))
+        for name, some in (("day", asked), ("day_sums", [query for query in asked if Prefixes.takes(query)])):
+            self._say(f"ours: a day at once, {len(some)} queries")
+            ours.ask(some)
+            ours.refresh()
+            ours.forget_answers()
+            found[name] = ours.refresh()
+            self._held(ours, course, stage)
 
     def _say(self, what: str) -> None:
         print(f"[{self.size.name}] {what}", file=sys.stderr, flush=True)
+
+
+def _many(size: Size) -> Size:
+    return replace(size, queries=size.many_queries, keep="3h")
+
+
+def _of_a_day(size: Size) -> Size:
+    """The same queries; all that a day's answers are made of is kept."""
+    return replace(size, keep="1d", revise_minutes=DAY_MINUTES)
+
+
+def _plain(size: dict[str, Any]) -> dict[str, Any]:
+    """As JSON has it."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in size.items()}
+
+
+def _record(found: dict[str, Any], stage: Stage, measured: dict[str, Any]) -> None:
+    if stage.name.startswith("slot"):
+        found["refresh"].append(measured)
+    else:
+        found[stage.name] = measured
+
+
+def _timed(step: Callable[[], int]) -> dict[str, Any]:
+    start = perf_counter()
+    rows = step()
+    return {"seconds": perf_counter() - start, "rows": rows}
+
+
+def _compare(who: str, given: Answers, true: Answers) -> None:
+    if not given and true:
+        raise WrongAnswer(f"{who}: nothing was answered")
+    wrong = same(given, true)
+    if wrong:
+        raise WrongAnswer(f"{who}: {len(wrong)} differ, the first {wrong[:3]}")

@@ -50,7 +50,9 @@ class Size:
     revise_minutes: int = 120
     many_groups: int = 100_000
     growth: tuple[int, ...] = (10, 100, 1000)  # queries, over an archive of its own
-    keep: str = "30d"
+    keep: str = "26h"
+    many_queries: int = 0  # a race of so many queries, too, over a few slots
+    many_measured: int = 3
     seed: int = 7
 
     @property
@@ -58,9 +60,12 @@ class Size:
         return self.rows * self.slots
 
 
-def batch(size: Size, slot: int, rows: int | None = None) -> pa.Table:
-    """The records of one slot, the same whoever asks: keys skewed, each with its time inside the slot."""
-    chance = np.random.default_rng((size.seed, slot))
+def batch(size: Size, slot: int, rows: int | None = None, again: int = 0) -> pa.Table:
+    """The records of one slot, the same whoever asks: keys skewed, each with its time inside the slot.
+
+    `again`: those of a replay, which are others.
+    """
+    chance = np.random.default_rng((size.seed, slot, again))
     count = size.rows if rows is None else rows
     start = AXIS.start_us(slot)
     at = start + chance.integers(0, AXIS.interval_us, count)

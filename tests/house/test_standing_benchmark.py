@@ -3,33 +3,76 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from benchmarks.report import write_report
 from benchmarks.results import Results
-from benchmarks.standing.goals import EXPERIMENT, standing_goals
+from benchmarks.standing.course import Course
+from benchmarks.standing.goals import EXPERIMENT, UNFINISHED, standing_goals
+from benchmarks.standing.oracle import nothing_empty, same
 from benchmarks.standing.race import Race
 from benchmarks.standing.rivals import RIVALS
 from benchmarks.standing.section import lines_of, section
-from benchmarks.standing.stream import Size
+from benchmarks.standing.stream import SLOT_ZERO, Size, queries
 from benchmarks.store import Store
 
-TINY = Size("quick", rows=30, slots=16, queries=12, measured=2, many_groups=30, growth=(2, 4))
+TINY = Size("quick", rows=20, slots=40, queries=8, measured=1, many_groups=30, growth=(2, 3))
 
 
 def test_a_tiny_race_is_run_compared_kept_and_told(tmp_path: Path) -> None:
-    found = Race(TINY, tmp_path / "work").run()
-    assert {one.name for one in RIVALS} | {"ours"} == found["contenders"].keys()
-    assert all(len(one["refresh"]) == TINY.measured for one in found["contenders"].values())
-    assert all("all due" in line or line for line in lines_of(found))
-    Store("quick", tmp_path / "results").put_experiment(EXPERIMENT, found)
+    store = Store("quick", tmp_path / "results")
+    kept: list[int] = []
+
+    def keep(found: dict[str, object]) -> None:
+        store.put_experiment(UNFINISHED, found)
+        kept.append(len(found["contenders"]))  # type: ignore[arg-type]
+
+    rivals = [one for one in RIVALS if "quick" in one.sizes]
+    found = Race(TINY, tmp_path / "work", keep=keep).run()
+    assert {one.name for one in rivals} | {"ours"} == found["contenders"].keys()
+    assert kept[0] == 1
+    assert all(len(one["refresh"]) == TINY.measured for one in found["contenders"].values() if "missing" not in one)
+    again = Race(TINY, tmp_path / "again", json.loads(store.path.read_text())["experiments"][UNFINISHED]).run()
+    assert again["contenders"]["ours"]["late"]["reports"] == found["contenders"]["ours"]["late"]["reports"]
+    store.finish_experiment(UNFINISHED, EXPERIMENT, found)
     results = Results(tmp_path / "results")
     goals = list(standing_goals(results))
-    assert len(goals) == len({one.name for one in goals}) == 11
+    assert len(goals) == len({one.name for one in goals})
     assert all(one.value is not None for one in goals)
     page = section(results)
-    assert all(one.name in page for one in RIVALS)
-    assert "| all due |" in page
+    assert all(one.name in page for one in rivals)
+    assert "one key forgotten" in page
+    assert any("all due" in line for line in lines_of(found))
     assert len(list(write_report(tmp_path / "results"))) > len(goals)
     told = json.loads((tmp_path / "results" / "ratios.json").read_text())
     assert {one.name for one in goals} <= {one["name"] for one in told}
+
+
+def test_the_oracle_is_not_easily_content() -> None:
+    course = Course(TINY, queries(TINY), SLOT_ZERO, TINY.measured)
+    course.work_out()
+    late, replayed = (nothing_empty(course.truth[name]) for name in ("late", "replay"))
+    assert same(late, late) == []
+    assert same({key: late[key] for key in late.keys() & replayed.keys()}, replayed)
+    assert course.asked_for["replay"]
+
+
+@pytest.mark.nightly
+def test_many_queries_are_raced_and_shared(tmp_path: Path) -> None:
+    size = replace(TINY, slots=90, many_queries=14, many_measured=2)
+    found = Race(size, tmp_path / "work", rivals=RIVALS[:4]).run()
+    assert found["many"]["ours"]["queries"] == 14
+    assert found["sharing"]["No Share"]["trees"] > found["sharing"]["planned"]["trees"]
+    assert any("14 queries" in line for line in lines_of(found))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("make", [one for one in RIVALS if "quick" not in one.sizes], ids=lambda one: one.__name__)
+def test_contenders_that_take_long_answer_rightly(make: type, tmp_path: Path) -> None:
+    course = Course(TINY, queries(TINY), SLOT_ZERO, TINY.measured)
+    course.work_out()
+    found = Race(TINY, tmp_path / "race")._rival(make, course)
+    assert "refresh" in found or "uv pip install" in found["missing"], found
