@@ -24,10 +24,13 @@ from benchmarks.store import RESULTS, Store
 from tidewheel.output import INTERRUPTED
 
 SIZES = {
-    "quick": Size("quick", rows=2_800, slots=640, measured=6, many_groups=20_000, growth=(10, 1000)),
+    "quick": Size(
+        "quick", rows=2_800, slots=640, measured=6, many_groups=20_000, growth=(10, 1000),
+        kernel_rows=400_000, kernel_sizes=(1 << 4, 1 << 10, 1 << 16),
+    ),
     "standard": Size("standard", rows=10_000, slots=2_000, many_queries=500),
     "full": Size("full", rows=10_000, slots=2_000, many_queries=500, measured=24, growth=(10, 100, 500, 1000, 2000)),
-}
+}  # fmt: skip
 
 
 def main(given: Sequence[str] | None = None) -> int:

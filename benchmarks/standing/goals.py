@@ -26,6 +26,7 @@ def standing_goals(results: Results) -> Iterator[Ratio]:
         yield from _against_rivals(found)
         yield from _seconds(found)
         yield from _sizes(found)
+        yield from _kernels(found["kernels"])
 
 
 def typical(samples: list[dict[str, Any]]) -> float:
@@ -115,3 +116,26 @@ def _sizes(found: Mapping[str, Any]) -> Iterator[Ratio]:
     last = many["refresh"][-1]
     yield at_most(f"{groups}: refresh", last["seconds"], 2, "seconds, the fourth slot")
     yield at_most(f"{groups}: memory", max(one["peak_mb"] for one in many["refresh"]), 1000, "MB above what there was")
+
+
+def _kernels(found: Mapping[str, Any]) -> Iterator[Ratio]:
+    """At the length for which there are bounds, else the longest: of everyone the best time."""
+    size = 1 << 16 if 1 << 16 in found["sizes"] else found["sizes"][-1]
+    place = found["sizes"].index(size)
+
+    def best(what: str, who: str) -> float | None:
+        times = [one["ns"][place] for one in found["slides"] if one["what"] == what and one["who"].startswith(who)]
+        return min((time for time in times if time is not None), default=None)
+
+    for what, who, bound in (
+        ("max", "Polars", 2), ("max", "DuckDB window", 100), ("max", "bottleneck", 1), ("sum", "Polars", 1.3),
+    ):  # fmt: skip
+        ours, theirs = best(what, OURS), best(what, who)
+        value = theirs / ours if ours and theirs else None
+        how = "not measured" if value is None else f"{theirs:.1f} ns / {ours:.1f} ns an answer"
+        yield at_least(f"kernels: {what} over windows of {size:,} vs {who}", value, bound, how)
+    for what in ("sum", "max"):
+        times = {one["who"].split(",")[0]: one["ns"] for one in found["many_ranges"] if one["what"] == what}
+        value = times["Polars"] / times[OURS] if "Polars" in times else None
+        how = "not measured" if value is None else f"{times['Polars']:.1f} ns / {times[OURS]:.1f} ns an answer"
+        yield at_least(f"kernels: {what} over windows of 64 lengths at every slide vs Polars", value, 10, how)

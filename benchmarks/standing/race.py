@@ -15,6 +15,7 @@ from benchmarks.feeding import feed
 from benchmarks.standing.beside import growth, many_groups, one_query, sharing
 from benchmarks.standing.course import KEY_FORGOTTEN, Course, Stage
 from benchmarks.standing.goals import OURS
+from benchmarks.standing.kernels import kernel_race
 from benchmarks.standing.oracle import Answers, nothing_empty, same
 from benchmarks.standing.ours import Ours
 from benchmarks.standing.rival import Rival, Unavailable
@@ -82,6 +83,7 @@ class Race:
 
     def _beside(self) -> Sequence[tuple[str, Callable[[], Any]]]:
         return (
+            ("kernels", lambda: kernel_race(self.size.kernel_rows, self.size.kernel_sizes)),
             ("many_groups", lambda: many_groups(self.folder / "many", self.size)),
             ("growth", lambda: growth(self.folder / "growth", self.size, self._say)),
             ("sharing", lambda: sharing(self.folder / "sharing", self.size, self._say)),

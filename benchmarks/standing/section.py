@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.results import Results
 from benchmarks.standing.goals import CORRECTIONS, EXPERIMENT, OURS, all_due, raced, typical
+from benchmarks.standing.kernel_section import kernel_lines
 
 COLUMNS = ("a slot", "all due", *CORRECTIONS.values(), "24 h at once")
 HEADER = f"| contender | queries | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 2)}"
@@ -42,6 +43,7 @@ def section(results: Results) -> str:
         "\n".join(_laps(found)),
         f"One query of {groups['groups']:,} groups: a refresh in {_seconds(_best(groups['refresh']))}, "
         f"{_peak(groups['refresh']):.0f} MB of memory. {_growth(found)}",
+        "\n".join(kernel_lines(found["kernels"])),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -55,6 +57,7 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
     groups = found["many_groups"]
     yield f"{groups['groups']:,} groups: {_seconds(_best(groups['refresh']))}, {_peak(groups['refresh']):.0f} MB"
     yield _growth(found)
+    yield from kernel_lines(found["kernels"])
 
 
 def _row(name: str, one: Mapping[str, Any]) -> str:

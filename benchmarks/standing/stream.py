@@ -53,6 +53,8 @@ class Size:
     keep: str = "26h"
     many_queries: int = 0  # a race of so many queries, too, over a few slots
     many_measured: int = 3
+    kernel_rows: int = 10_000_000
+    kernel_sizes: tuple[int, ...] = (1 << 4, 1 << 8, 1 << 12, 1 << 16, 1 << 20)
     seed: int = 7
 
     @property

@@ -19,7 +19,10 @@ from benchmarks.standing.section import lines_of, section
 from benchmarks.standing.stream import SLOT_ZERO, Size, queries
 from benchmarks.store import Store
 
-TINY = Size("quick", rows=20, slots=40, queries=8, measured=1, many_groups=30, growth=(2, 3))
+TINY = Size(
+    "quick", rows=20, slots=40, queries=8, measured=1, many_groups=30, growth=(2, 3),
+    kernel_rows=4000, kernel_sizes=(16, 256),
+)  # fmt: skip
 
 
 def test_a_tiny_race_is_run_compared_kept_and_told(tmp_path: Path) -> None:
@@ -41,7 +44,7 @@ def test_a_tiny_race_is_run_compared_kept_and_told(tmp_path: Path) -> None:
     results = Results(tmp_path / "results")
     goals = list(standing_goals(results))
     assert len(goals) == len({one.name for one in goals})
-    assert all(one.value is not None for one in goals)
+    assert all(one.value is not None for one in goals if "windows of" not in one.name)  # what libraries are there
     page = section(results)
     assert all(one.name in page for one in rivals)
     assert "one key forgotten" in page
