@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.durations import MICROS_PER_UNIT, duration_text
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import counted
 from tidewheel.queries.planning.phases import phases_of
 from tidewheel.queries.windows import Window
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tidewheel.plans import PoolPlan
 
 SUFFIXES = (".png", ".svg")
-QUERIES_SHOWN = 60
+QUERIES_SHOWN, TICKS_MAX = 60, 9
 EDGES_SHOWN = 400  # of a tree: more are a grey block
 _WIDTH, _ROW, _MARGIN = 10.0, 0.24, 1.3  # inches
 _COLOURS = "tab10"
@@ -50,7 +51,6 @@ def draw_plans(plans: Sequence[PoolPlan], path: Path) -> None:
 
 def _draw_pool(axes: Axes, plan: PoolPlan) -> None:
     from matplotlib import colormaps
-    from matplotlib.ticker import FuncFormatter
 
     windows = {request.name: request.window for request in plan.pool.requests}
     span, palette = max(window.length for window in windows.values()), colormaps[_COLOURS]
@@ -61,24 +61,40 @@ def _draw_pool(axes: Axes, plan: PoolPlan) -> None:
             break
         first = len(labels)
         for name in shown:
-            axes.barh(len(labels), windows[name].length, left=-windows[name].length, height=0.6,
-                      color=palette(number % palette.N), alpha=0.75)  # fmt: skip
+            look: dict[str, Any] = {"height": 0.6, "color": palette(number % palette.N)}
+            axes.barh(len(labels), windows[name].length, left=-windows[name].length, alpha=0.75, **look)
+            if plan.pool.endless:
+                axes.barh(len(labels), span * 0.15, left=-span * 1.15, alpha=0.3, **look)
             labels.append(name)
         _draw_edges(axes, [windows[name] for name in tree], first - 0.45, len(labels) - 0.55)
     axes.set_yticks(range(len(labels)), labels, fontsize="small")
     axes.invert_yaxis()
-    axes.set_xlim(-span * 1.02, span * 0.01)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: _before(at)))
-    trees, hidden = len(plan.plan.trees), len(windows) - len(labels)
-    more = f", {hidden} queries not shown" if hidden else ""
-    made = f"{len(windows)} queries in {trees} tree{'s' * (trees != 1)} by {plan.plan.planner}"
-    axes.set_title(f"{plan.pool.about}: {made}{more}", loc="left", fontsize="medium")
+    axes.set_xlim(-span * (1.15 if plan.pool.endless else 1.02), span * 0.01)
+    ticks = range(0, span + 1, _step_us(span))
+    axes.set_xticks([-at for at in ticks], ["now", *(f"-{duration_text(at)}" for at in ticks[1:])])
+    hidden = len(windows) - len(labels)
+    more = f", {hidden} not shown" if hidden else ""
+    made = f"{counted(len(windows), 'query', 'queries')} in {counted(len(plan.plan.trees), 'tree')}"
+    axes.set_title(f"{plan.pool.about}: {made} by {plan.plan.planner}{more}", loc="left", fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _before(at: float) -> str:
-    seconds = round(-at / 1_000_000)
-    return f"-{duration_text(seconds * 1_000_000)}" if seconds > 0 else "now"
+def _step_us(span_us: int) -> int:
+    """From one mark to the next: a duration that people count in.
+
+    >>> [duration_text(_step_us(span_us)) for span_us in (40_000, 90_000_000, 660_000_000, 86_400_000_000)]
+    ['5ms', '10s', '2m', '3h']
+    """
+    counts = {"us": (1, 2, 5), "ms": (1, 2, 5), "s": (1, 2, 5, 10, 15, 30), "m": (1, 2, 5, 10, 15, 30),
+              "h": (1, 2, 3, 6, 12), "d": (1, 2)}  # fmt: skip
+    steps = sorted(
+        number * ten * MICROS_PER_UNIT[unit]
+        for unit, numbers in counts.items()
+        for number in numbers
+        for ten in ((1, 10, 100) if unit in ("us", "ms") else (1,))
+    )
+    weeks = MICROS_PER_UNIT["w"]
+    return next((step for step in steps if span_us <= step * TICKS_MAX), weeks * (1 + span_us // (weeks * TICKS_MAX)))
 
 
 def _draw_edges(axes: Axes, windows: Sequence[Window], top: float, bottom: float) -> None:

@@ -6,22 +6,19 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidewheel.queries.planning.catalogue import PLANNERS, planner_named
 from tidewheel.queries.planning.certificate import certificate
-from tidewheel.queries.planning.known import Known
+from tidewheel.queries.planning.known import PANES, Known
 from tidewheel.queries.planning.loom import Loom
-from tidewheel.queries.planning.placement.catalogue import optimizer_named
-from tidewheel.queries.planning.placement.nodes import Placement, Setting
+from tidewheel.queries.planning.placement.catalogue import OPTIMIZERS, optimizer_named
+from tidewheel.queries.planning.placement.nodes import Optimizer, Placement, Setting
 from tidewheel.queries.planning.plan import Plan, Planner
 from tidewheel.queries.planning.planners.set_partition import NAME, set_partition
 from tidewheel.queries.planning.standing_requests import Pool, pools
 from tidewheel.queries.planning.workload import Workload
 from tidewheel.queries.standing.query import Query
-
-if TYPE_CHECKING:
-    pass
 
 OBJECTIVES = {"total": "WG_TN", "balance": "WG_I"}
 DEFAULT_PLANNER = "Settle"
@@ -41,6 +38,8 @@ class PoolPlan:
     left_out: tuple[str, ...]  # planners that would take too long
     gap: Fraction | None  # above the best plan by at most this share; None where nothing is proved
     placement: Placement | None
+    placements: tuple[Placement, ...]  # of all optimizers, where they are compared
+    once: Fraction | float  # what beginning a refresh costs each node besides
 
     def per_day(self, cost: Fraction | float) -> float:
         """Seconds of work a day by the measured cost, operations a day by the published one."""
@@ -63,6 +62,11 @@ class PoolPlan:
             "planners_left_out": list(self.left_out),
             "nodes": [[list(tree) for tree in node] for node in placed.nodes] if placed else None,
             "node_costs": [self.per_day(cost) for cost in placed.costs] if placed else None,
+            "node_cost_besides": self.per_day(self.once),
+            "optimizers": {
+                one.optimizer: {"total": self.per_day(one.total), "busiest": self.per_day(one.most)}
+                for one in self.placements
+            },
         }
 
 
@@ -75,6 +79,7 @@ class Asked:
     compare: bool = False
     nodes: int = 1
     objective: str = "total"
+    technique: str = PANES  # whose operations are counted, where the cost is operations
 
 
 def planned(queries: Sequence[Query], known: Known, asked: Asked) -> list[PoolPlan]:
@@ -83,7 +88,7 @@ def planned(queries: Sequence[Query], known: Known, asked: Asked) -> list[PoolPl
 
 def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
     workload = Workload(pool.requests, known.rate)
-    loom = Loom(workload, known.model(asked.model))
+    loom = Loom(workload, known.model(asked.model, asked.technique))
     plan = _planner(asked.planner).plan(loom, _draw())
     wanted = PLANNERS if asked.compare else [planner_named("No Share"), planner_named("Shared")]
     others = [one for one in wanted if one.requests_max is None or len(pool.requests) <= one.requests_max]
@@ -96,8 +101,10 @@ def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
         edges_per_day=tuple(loom.rate(tree) * DAY_US for tree in trees),
         others=tuple(one.plan(loom, _draw()) for one in others),
         left_out=tuple(one.name for one in wanted if one not in others),
-        gap=certificate(workload).gap(Fraction(plan.cost)) if asked.model == "published" else None,
-        placement=_placement(loom, asked) if asked.nodes > 1 else None,
+        gap=certificate(workload).gap(Fraction(plan.cost)) if _is_proved(asked) else None,
+        placement=_placed(loom, asked, optimizer_named(OBJECTIVES[asked.objective])) if asked.nodes > 1 else None,
+        placements=tuple(_placed(loom, asked, one) for one in OPTIMIZERS if asked.nodes > 1 and asked.compare),
+        once=loom.model.shown(loom.model.once),
     )
 
 
@@ -109,8 +116,12 @@ def _planner(name: str) -> Planner:
     return set_partition(cheapest_partition, PLANNERS)
 
 
-def _placement(loom: Loom, asked: Asked) -> Placement:
-    return optimizer_named(OBJECTIVES[asked.objective]).place(loom, Setting(asked.nodes, _draw()))
+def _is_proved(asked: Asked) -> bool:
+    return (asked.model, asked.technique.lower()) == ("published", PANES.lower())
+
+
+def _placed(loom: Loom, asked: Asked, optimizer: Optimizer) -> Placement:
+    return optimizer.place(loom, Setting(asked.nodes, _draw()))
 
 
 def _draw() -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import isfinite
 from statistics import fmean
 from typing import Any
 
@@ -20,6 +21,8 @@ from tidewheel.queries.standing.tree import Assignment
 
 CARRIED_OUT = "CS-LP"
 UPDATES, UPDATES_PASSED_OVER = 300, 100
+# So late is whoever has no answer in all that time.
+NEVER_SLOTS = UPDATES - UPDATES_PASSED_OVER
 NS = 1_000_000_000
 
 
@@ -44,7 +47,7 @@ class Scheduled:
         return {
             "budget_s": self.budget_s,
             "demand_s": self.demand_s,
-            "lateness_forecast_slots": self.lateness_slots,
+            "lateness_forecast_slots": self.lateness_slots if isfinite(self.lateness_slots) else None,
             "schedulers": {
                 name: {"about": scheduler_named(name).about, **asdict(one)} for name, one in self.worths.items()
             },

@@ -24,13 +24,17 @@ class Pool:
 
     about: str
     requests: tuple[Request, ...]
+    endless: bool = False  # windows without beginning, of everything alive
 
 
 def pools(queries: Iterable[Query]) -> list[Pool]:
     found: dict[PoolKey, list[Query]] = {}
     for query in queries:
         found.setdefault(kind_of(query), []).append(query)
-    return [Pool(_about(alike[0]), tuple(map(request_of, alike))) for alike in found.values()]
+    return [
+        Pool(_about(alike[0]), tuple(map(request_of, alike)), endless=alike[0].terms.window_us is None)
+        for alike in found.values()
+    ]
 
 
 def request_of(query: Query) -> Request:

@@ -12,6 +12,8 @@ import tidewheel.archive
 from tests.support.asked_archive import asked_archive
 from tidewheel.cli import main
 from tidewheel.plans import Asked
+from tidewheel.queries.planning.omegas import OMEGAS
+from tidewheel.queries.planning.placement.catalogue import OPTIMIZERS
 
 LIFE = 'revise = "5m"\nkeep = "1h"\n'
 
@@ -87,6 +89,33 @@ def test_trees_are_placed_on_nodes(capsys: pytest.CaptureFixture[str]) -> None:
         assert sorted(name for node in one["nodes"] for tree in node for name in tree) == sorted(
             f"q{at}" for at in range(10)
         )
+
+
+def test_all_optimizers_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    one = pools(capsys, "--nodes", "3", "--compare", "--model", "published", "--rate", "100")[0]
+    assert one["optimizers"].keys() == {optimizer.name for optimizer in OPTIMIZERS}
+    assert one["optimizers"]["WG_TN"]["total"] == min(told["total"] for told in one["optimizers"].values())
+    assert sum(one["node_costs"]) == pytest.approx(one["optimizers"]["WG_TN"]["total"])
+    code, out, _ = run(capsys, "--nodes", "3", "--compare")
+    assert code == 0
+    assert "beginning a refresh costs each node" in out
+    assert "the busiest" in out
+    assert "1 query (" in out
+
+
+def test_operations_of_any_technique(capsys: pytest.CaptureFixture[str]) -> None:
+    shared = {}
+    for model in ("published", "exact"):
+        for technique in OMEGAS:
+            one = pools(capsys, "--model", model, "--technique", technique.lower(), "--rate", "0.1")[0]
+            shared[model, technique] = one["planners"]["Shared"]["cost"]
+            assert one["unit"] == "operations a day"
+            assert one["cost"] <= shared[model, technique] * (1 + 1e-12)
+    assert len(set(shared.values())) == 2 * len(OMEGAS)
+    code, _, err = run(capsys, "--model", "exact", "--technique", "TwoStacks")
+    assert (code, "no operations of technique 'TwoStacks'" in err, "FlatFIT" in err) == (2, True, True)
+    code, _, err = run(capsys, "--technique", "FlatFIT")
+    assert (code, "--model published" in err) == (2, True)
 
 
 def test_a_planner_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:

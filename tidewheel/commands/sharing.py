@@ -17,10 +17,17 @@ from tidewheel.output import Output
 @click.option("--compare", is_flag=True, help="Show what every planner makes of these queries.")
 @click.option(
     "--model",
-    type=click.Choice(("measured", "published")),
+    type=click.Choice(("measured", "published", "exact")),
     default="measured",
     show_default=True,
-    help="Cost: seconds of work here, or the literature's operations.",
+    help="Cost: seconds of work here; or operations, as the literature has them or as they are counted.",
+)
+@click.option(
+    "--technique",
+    default="Panes",
+    show_default=True,
+    metavar="T",
+    help="With operations: of which technique of final aggregation.",
 )
 @click.option(
     "--rate",
@@ -86,7 +93,9 @@ def plan(
       tidewheel plan netflow
       tidewheel plan netflow --compare
       tidewheel plan netflow --model published --planner "Weave Share" --rate 500
+      tidewheel plan netflow --model exact --technique "SlickDeque (Inv)"
       tidewheel plan netflow --nodes 4 --objective balance --json
+      tidewheel plan netflow --nodes 4 --compare
       tidewheel plan netflow --plot plan.svg
       tidewheel plan netflow --schedule --budget 0.5
       tidewheel plan netflow --what-if drafts/new.toml --budget 0.5

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
+from tidewheel.indexing.printable import counted
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
@@ -22,16 +23,14 @@ def plans_view(plans: Sequence[PoolPlan]) -> RenderableType:
     for one in plans:
         shown += [_heading(one), _trees(one), "", _planners(one)]
         if one.placement:
-            shown += ["", _nodes(one)]
+            shown += ["", *_nodes(one)]
         shown.append("")
     return Group(*shown[:-1])
 
 
 def _heading(one: PoolPlan) -> str:
-    trees = len(one.plan.trees)
-    words = (
-        f"{len(one.pool.requests)} queries ({one.pool.about}) in {trees} tree{'s' * (trees != 1)} by {one.plan.planner}"
-    )
+    queries = counted(len(one.pool.requests), "query", "queries")
+    words = f"{queries} ({one.pool.about}) in {counted(len(one.plan.trees), 'tree')} by {one.plan.planner}"
     proved = "" if one.gap is None else f"; above the best plan by at most {float(one.gap):.1%}"
     return f"{words}: {_cost(one, one.plan.cost)}{proved}"
 
@@ -59,9 +58,19 @@ def _planners(one: PoolPlan) -> RenderableType:
     return table
 
 
-def _nodes(one: PoolPlan) -> RenderableType:
+def _nodes(one: PoolPlan) -> list[RenderableType]:
     assert one.placement
     table = plain_table("node", "trees", "cost", left=(1,), title=f"placed by {one.placement.optimizer}")
     for number, (trees, cost) in enumerate(zip(one.placement.nodes, one.placement.costs, strict=True), start=1):
         table.add_row(str(number), "; ".join(", ".join(tree) for tree in trees), _cost(one, cost))
-    return table
+    besides = [f"beginning a refresh costs each node {_cost(one, one.once)} besides"] if one.once else []
+    return [table, *besides, *_optimizers(one)]
+
+
+def _optimizers(one: PoolPlan) -> list[RenderableType]:
+    if not one.placements:
+        return []
+    table = plain_table("optimizer", "all nodes", "the busiest", left=(0,))
+    for placed in one.placements:
+        table.add_row(placed.optimizer, _cost(one, placed.total), _cost(one, placed.most))
+    return ["", table]
