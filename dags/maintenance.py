@@ -124,6 +124,8 @@ class Audit(Caretaker):
         if not report.clean:
             listed = "; ".join(str(one) for one in report.findings[:10])
             raise Damaged(f"the audit found {counted(len(report.findings), 'fault')}: {listed}", report.remedy)
+        if report.left_out:
+            self.log.warning("%s", report.left_out)
         self.log.info("clean: %s cells in %s files", report.cells_checked, report.files_checked)
         return {"clean": True, "version": report.version, "cells": report.cells_checked, "files": report.files_checked}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tidewheel.answer_plot import GROUPS_SHOWN, AnswerPlot
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.extras import needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,17 +31,13 @@ def check_path(path: Path) -> None:
 
 
 def draw(plot: AnswerPlot, title: str, path: Path) -> None:
-    """Write the picture; `InvalidInput` if there is nothing to draw, or nothing to draw with."""
+    """Write the picture; `InvalidInput` if there is nothing to draw, `NotInstalled` if nothing to draw with."""
     numbers = plot.numbers
     if not numbers:
         raise InvalidInput("no number to draw", "choose other reports with --last or --at; without --plot all is told")
-    try:
+    with needed("for a picture; --plot without a name draws in the terminal"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InvalidInput(
-            "a picture needs a library that is not installed: matplotlib",
-            "run: pip install 'tidewheel[plots]'; --plot without a name draws in the terminal",
-        ) from error
+
     figure = Figure(figsize=(_WIDTH, _HEIGHT * len(numbers)), layout="constrained")
     all_axes = figure.subplots(len(numbers), 1, sharex=True, squeeze=False)[:, 0]
     colours: dict[str, int] = {}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.core.hands import Choice, HandKind, choose_hand
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.extras import needed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,6 +94,7 @@ def _carried_out(choice: Choice, piece: Callable[[Hand], Made]) -> tuple[Made, C
 
 
 def _spark() -> Hand:
-    from tidewheel.jobs.hand import SparkHand
+    with needed("for what this process cannot do by itself"):
+        from tidewheel.jobs.hand import SparkHand
 
     return SparkHand()

@@ -31,8 +31,11 @@ class Looking(Handle):
         # Without the file: an archive can be looked at while its file still says something else than the table.
         return status(replace(self.job, file=None))
 
-    def audit(self, *, deep: bool = True) -> AuditReport:
-        """Compare what the ledger says is alive with what is in the files, cell by cell; with `deep`, row by row."""
+    def audit(self, *, deep: bool | None = None) -> AuditReport:
+        """Compare what the ledger says is alive with what is in the files, cell by cell; with `deep`, row by row.
+
+        Unless told, as deep as what is installed allows; `left_out` of the report says what was not looked at.
+        """
         from tidewheel.jobs.audit.compare import audit
 
         return audit(self.job, deep=deep, rows=row_check(self))

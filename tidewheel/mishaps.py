@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from tidewheel.indexing.errors import NotInstalled, TidewheelError
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.extras import not_installed
 from tidewheel.indexing.printable import printable
 
 STATE = "What the history shows as committed stays"
@@ -36,13 +37,7 @@ def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None
 
 def _not_installed(error: Exception) -> TidewheelError | None:
     """A package that the command needs and this environment does not have."""
-    if not isinstance(error, ModuleNotFoundError) or (error.name or "").startswith("tidewheel"):
-        return None
-    package = (error.name or "").partition(".")[0]
-    return NotInstalled(
-        f"this command needs the Python package {package}, which is not installed. {STATE}",
-        "install tidewheel with all that it needs: pip install tidewheel",
-    )
+    return not_installed(error, "for this command", STATE) if isinstance(error, ModuleNotFoundError) else None
 
 
 def _spark_lost(error: Exception) -> TidewheelError | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidewheel.indexing.durations import MICROS_PER_UNIT, duration_text
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.extras import needed
 from tidewheel.indexing.printable import counted
 from tidewheel.queries.planning.phases import phases_of
 from tidewheel.queries.windows import Window
@@ -33,12 +34,9 @@ def draw_plans(plans: Sequence[PoolPlan], path: Path) -> None:
         raise InvalidInput(f"--plot {path}: the name of a picture ends in {' or '.join(SUFFIXES)}", "give such a name")
     if not plans:
         raise InvalidInput("no query asks this archive", "write one: tidewheel query new ARCHIVE NAME")
-    try:
+    with needed("for a picture"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InvalidInput(
-            "a picture needs a library that is not installed: matplotlib", "run: pip install 'tidewheel[plots]'"
-        ) from error
+
     rows = [min(len(one.pool.requests), QUERIES_SHOWN) for one in plans]
     figure = Figure(figsize=(_WIDTH, sum(_MARGIN + _ROW * count for count in rows)), layout="constrained")
     heights = [_MARGIN + _ROW * count for count in rows]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.extras import needed
 
 
 def cheapest_partition(costs: Sequence[float], members: Sequence[Sequence[int]], rows: int) -> list[int]:
     """The columns that cover each row once and cost least in all."""
-    try:
+    with needed("for this planner; Settle needs none"):
         import highspy
-    except ImportError as error:
-        raise InvalidInput(
-            "this planner needs a library that is not installed: highspy",
-            "run: pip install 'tidewheel[solver]', or choose Settle, which needs none",
-        ) from error
+
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("mip_rel_gap", 0.0)

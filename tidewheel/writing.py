@@ -13,6 +13,7 @@ from tidewheel.indexing.core.guards import guard_count
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.slots import count_of, gaps_of, gaps_within, range_members
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.extras import needed
 from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ class Writing(Handle):
 
     def create(self, example: Moment | None = None) -> Snapshot:
         """Create the empty archive; `example` names a slot to learn the columns from, if the file has no schema."""
-        from tidewheel.jobs.create import create
-
         refuse_derived(self, "init")
+        with needed("to create an archive"):
+            from tidewheel.jobs.create import create
+
         return create(self.job, None if example is None else self.slots(example)[0])
 
     def update(
@@ -176,7 +178,8 @@ class Writing(Handle):
         dry_run: bool,
         on_plan: Callable[[TableState, Plan], None] | None = None,
     ) -> Outcome:
-        from tidewheel.jobs.update import update
+        with needed("to update an archive"):
+            from tidewheel.jobs.update import update
 
         job = replace(self.job, planned=on_plan) if on_plan else self.job
         return update(job, slots, confirmed=confirmed, dry_run=dry_run)

@@ -4,7 +4,8 @@
 2. The files: there, of the size and count the log says, statistics not narrower than the data.
 3. The cells: count and hash sum of every (insertion slot, expiration slot), placement, overdue rows.
 4. Deep: every row's own hash and expiration slot computed again from its values, by Spark, and every byte held
-   against the checksums beside the files, where the store has such.
+   against the checksums beside the files, where the store has such. Where pyspark is not installed, every page of
+   every column is read against its checksum instead, and the report says what was left out.
 
 Nothing is changed. What can be mended from the source comes with the command that does it.
 """
@@ -21,13 +22,14 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.commit import partition_fields, stored_fields
 from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.state import FileFact, TableState
-from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled
+from tidewheel.indexing.extras import needed
 from tidewheel.indexing.printable import counted, one_line
 from tidewheel.indexing.rules.audit import content_findings, file_list_findings
 from tidewheel.indexing.rules.audit_receipts import ledger_findings, receipt_findings
 from tidewheel.indexing.rules.findings import Finding, Flaw, backfill_options, backfill_range
 from tidewheel.jobs.audit.bytes import byte_findings
-from tidewheel.jobs.audit.files import FileReading, read_contents
+from tidewheel.jobs.audit.files import FileReading, page_findings, read_contents
 from tidewheel.jobs.audit.others import statement_findings
 from tidewheel.jobs.audit.side_tables import side_table_findings
 from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
@@ -53,6 +55,7 @@ class AuditReport:
     watermark: int | None = None
     seconds: float = 0.0
     remedy: str = ""
+    left_out: str = ""
 
     @property
     def clean(self) -> bool:
@@ -67,12 +70,14 @@ class AuditReport:
         return {**self.__dict__, "clean": self.clean, "findings": [one.to_json() for one in self.findings]}
 
 
-def audit(job: ArchiveJob, *, deep: bool = True, rows: RowCheck | None = None) -> AuditReport:
+def audit(job: ArchiveJob, *, deep: bool | None = None, rows: RowCheck | None = None) -> AuditReport:
     """Look at one version of the archive. Cost: three narrow columns of all files; if deep, everything twice.
 
-    `rows` checks each row of a deep audit in place of Spark: those of derived archives have hashes of their own.
+    Unless told, as deep as what is installed allows. `rows` checks each row of a deep audit in place of Spark: those
+    of derived archives have hashes of their own.
     """
     started = perf_counter()
+    check, left_out = _row_check(deep, rows)
     job.progress("reading the log and the ledger")
     try:
         snapshot = open_snapshot(job.location)
@@ -85,10 +90,10 @@ def audit(job: ArchiveJob, *, deep: bool = True, rows: RowCheck | None = None) -
     readings = read_contents(snapshot, _rewrite(job))
     findings += _of_files(files, readings, state, receipts)
     readable = [reading.fact for reading in readings if reading.content is not None]
-    if deep and readable:
-        job.progress(f"computing the hash of {sum(fact.rows for fact in readable)} rows again")
+    if check is not None and readable:
+        job.progress(f"checking {sum(fact.rows for fact in readable)} rows one by one")
         findings += byte_findings(job.location, readable)
-        findings += (rows or _row_findings)(snapshot, readable)
+        findings += check(snapshot, readable)
     return AuditReport(
         findings=tuple(findings),
         cells_checked=len(state.ledger.cells()) if state else 0,
@@ -99,6 +104,7 @@ def audit(job: ArchiveJob, *, deep: bool = True, rows: RowCheck | None = None) -
         watermark=snapshot.watermark,
         seconds=perf_counter() - started,
         remedy=_remedy(job, snapshot, findings),
+        left_out=left_out,
     )
 
 
@@ -130,12 +136,20 @@ def _of_files(
     return findings
 
 
-def _row_findings(snapshot: Snapshot, readable: Sequence[FileFact]) -> list[Finding]:
-    """With Spark, which a quick audit does without."""
-    from tidewheel.jobs.audit.rows import row_findings
-    from tidewheel.jobs.process.session import open_session
-
-    return row_findings(open_session(), snapshot, readable)
+def _row_check(deep: bool | None, rows: RowCheck | None) -> tuple[RowCheck | None, str]:
+    """Who looks at each row, nobody in a quick audit; and what is left out for want of Spark."""
+    if deep is False or rows is not None:
+        return (None if deep is False else rows), ""
+    try:
+        with needed("to compute the hash of every row again"):
+            from tidewheel.jobs.audit.rows import row_findings
+            from tidewheel.jobs.process.session import open_session
+    except NotInstalled as missing:
+        if deep:
+            raise
+        package = missing.values["package"]
+        return page_findings, f"no row's hash was computed again, for want of {package}; {missing.remedy}"
+    return lambda snapshot, facts: row_findings(open_session(), snapshot, facts), ""
 
 
 def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:

@@ -19,6 +19,7 @@ from pyarrow import fs
 from tidewheel.commits.statistics import file_statistics, moment_text
 from tidewheel.commits.written import CELL_COLUMNS, counted
 from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.rules.audit import FileContent
 from tidewheel.indexing.rules.findings import Finding, Flaw, hit_range
 from tidewheel.jobs.audit.others import filter_misleads, misleading_filter
@@ -76,6 +77,25 @@ def _reading(
     if misleads:
         findings.append(misleading_filter(snapshot, fact, rewrite))
     return FileReading(fact, content, tuple(findings))
+
+
+def page_findings(snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
+    """Files with a page, of whatever column, that cannot be read. Cost: all columns of all files, a batch in memory."""
+    with ThreadPoolExecutor(READERS) as readers:
+        faults = readers.map(lambda fact: read_fault(snapshot, fact), facts)
+        return [unreadable(fact, fault) for fact, fault in zip(facts, faults, strict=True) if fault]
+
+
+def read_fault(snapshot: Snapshot, fact: FileFact) -> str:
+    """Why a file cannot be read to its end; nothing if it can."""
+    try:
+        source = snapshot.location.filesystem.open_input_file(snapshot.location.child(fact.path))
+        with source, pq.ParquetFile(source, page_checksum_verification=True) as parquet:
+            for _ in parquet.iter_batches():
+                pass
+    except (OSError, pa.ArrowException, ValueError, MemoryError) as error:
+        return one_line(str(error)) or type(error).__name__
+    return ""
 
 
 def unreadable(fact: FileFact, error: object) -> Finding:

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import unquote
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.printable import counted, one_line
+from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.findings import Finding, Flaw
-from tidewheel.jobs.audit.files import unreadable
+from tidewheel.jobs.audit.files import read_fault, unreadable
 from tidewheel.jobs.data.expressions import expiration_slot_of, quoted, row_hash
 from tidewheel.jobs.data.schema import full_schema_of
 from tidewheel.storage.snapshot import Snapshot
 
 CELLS_NAMED_MAX = 200
 EXAMPLES_MAX = 10
+_BY_SPARK = "Spark cannot read it to its end"
 
 
 def row_findings(spark: SparkSession, snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
@@ -36,7 +35,7 @@ def row_findings(spark: SparkSession, snapshot: Snapshot, facts: Sequence[FileFa
     findings = []
     for path, fact in by_path.items():
         if path not in seen or seen[path]["rows"] < fact.rows:
-            findings.append(unreadable(fact, _reason(snapshot, fact)))
+            findings.append(unreadable(fact, read_fault(snapshot, fact) or _BY_SPARK))
     wrong = [path for path, row in seen.items() if row["wrong"]]
     return findings + (_wrong_rows(spark, snapshot, wrong) if wrong else [])
 
@@ -76,18 +75,6 @@ def _wrong_rows(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> li
         )
         findings.append(Finding(Flaw.CHANGED, message, (slot, row["exp_slot"]), path, 0, row["rows"], (slot, slot)))
     return findings
-
-
-def _reason(snapshot: Snapshot, fact: FileFact) -> str:
-    """What pyarrow says of a file that Spark could not read to its end."""
-    try:
-        source = snapshot.location.filesystem.open_input_file(snapshot.location.child(fact.path))
-        with source, pq.ParquetFile(source, page_checksum_verification=True) as parquet:
-            for _ in parquet.iter_batches():
-                pass
-    except (OSError, pa.ArrowException, ValueError, MemoryError) as error:
-        return one_line(str(error))
-    return "Spark cannot read it to its end"
 
 
 def _relative(snapshot: Snapshot, path: str) -> str:

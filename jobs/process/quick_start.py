@@ -18,7 +18,7 @@ import shutil
 import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tidewheel.jobs.process.jars import cache_dir
@@ -70,11 +70,15 @@ def _add(environment: MutableMapping[str, str], *options: str) -> None:
 
 
 def class_archive() -> Path | None:
-    """Where the class archive of this Java and this Spark lies, or would; None without Java."""
+    """Where the class archive of this Java and this Spark lies, or would; None without one of them."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     if not java or not os.path.exists(java):
         return None
+    try:
+        spark = version("pyspark")
+    except PackageNotFoundError:
+        return None
     real = os.path.realpath(java)
-    said = f"{real} {os.stat(real).st_mtime_ns} {version('pyspark')} {sys.prefix}"
+    said = f"{real} {os.stat(real).st_mtime_ns} {spark} {sys.prefix}"
     return cache_dir() / f"classes-{hashlib.sha256(said.encode()).hexdigest()[:16]}.jsa"

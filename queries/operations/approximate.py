@@ -22,10 +22,11 @@ from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.extras import install_command
 from tidewheel.queries.operation import Aggregate, Column, Error, Operation, is_missing
 from tidewheel.queries.operations.parts import Parts, together
 
-INSTALL = "pip install 'tidewheel[sketches]'"
+INSTALL = install_command("sketches")
 POINTS = 500  # 8 kB
 
 _COLUMNS = (Column("sketch", "BLOB"),)

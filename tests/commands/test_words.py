@@ -80,8 +80,8 @@ def test_without_pyspark_what_needs_none_works_and_the_rest_says_what_is_missing
     assert done.returncode == 0, done.stderr
     done = run("forget", "--where", "key = 'k1'", "--yes")
     assert done.returncode == 7, done.stderr
-    assert "needs the Python package pyspark" in done.stderr
-    assert "pip install" in done.stderr
+    assert "the Python package pyspark is needed" in done.stderr
+    assert "pip install 'tidewheel[spark]'" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -155,11 +155,11 @@ def quarantine(output: Output, archive: str, slot: str | None, limit: int) -> No
 @ARCHIVE
 @click.option(
     "--deep/--quick",
-    default=True,
-    show_default=True,
-    help="Compute every row's hash again, with Spark; or count and compare only.",
+    default=None,
+    help="Compute every row's hash again, with Spark; or count and compare only.  [default: deep, where pyspark is "
+    "not installed as far as that goes]",
 )
-def audit(output: Output, archive: str, deep: bool) -> None:
+def audit(output: Output, archive: str, deep: bool | None) -> None:
     """Compare what must be alive with what is in the files, cell by cell, and name what is wrong.
 
     The exit code is 6 if anything is.
@@ -175,6 +175,8 @@ def audit(output: Output, archive: str, deep: bool) -> None:
     from tidewheel.views.audits import audit_view
 
     output.show(report.to_json(), lambda: audit_view(report))
+    if report.left_out:
+        output.warn(report.left_out)
     if not report.clean:
         what = "holds what misleads other readers" if report.whole else "is not what its receipts say"
         raise Damaged(
