@@ -103,15 +103,10 @@ def build_shared_plan(windows: Iterable[Window], slicing: Slicing = Slicing.PAIR
     if not distinct:
         raise InvalidInput("a plan without a window", "name at least one window")
     period = _period(distinct)
-    offsets = [(window, edge_offsets(window, slicing)) for window in distinct]
-    if sum(len(found) * (period // window.slide) for window, found in offsets) > EDGES_MAX:
+    phases = {(window.slide, offset) for window in distinct for offset in edge_offsets(window, slicing)}
+    if sum(period // slide for slide, _ in phases) > EDGES_MAX:
         raise _too_long(distinct)
-    edges = {
-        edge or period
-        for window, found in offsets
-        for turn in range(period // window.slide)
-        for edge in (offset + turn * window.slide for offset in found)
-    }
+    edges = {edge or period for slide, offset in phases for edge in range(offset, offset + period, slide)}
     return SharedPlan(distinct, slicing, period, tuple(sorted(edges)))
 
 

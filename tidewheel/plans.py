@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.planning.catalogue import PLANNERS, planner_named
 from tidewheel.queries.planning.certificate import certificate
+from tidewheel.queries.planning.cost_model import INFINITE
 from tidewheel.queries.planning.known import PANES, Known
 from tidewheel.queries.planning.loom import Loom
 from tidewheel.queries.planning.placement.catalogue import OPTIMIZERS, optimizer_named
@@ -35,11 +37,15 @@ class PoolPlan:
     model: str
     edges_per_day: tuple[Fraction, ...]  # by tree
     others: tuple[Plan, ...]
-    left_out: tuple[str, ...]  # planners that would take too long
+    left_out: tuple[str, ...]  # planners that would take too long, or cannot count so many edges
     gap: Fraction | None  # above the best plan by at most this share; None where nothing is proved
     placement: Placement | None
     placements: tuple[Placement, ...]  # of all optimizers, where they are compared
     once: Fraction | float  # what beginning a refresh costs each node besides
+
+    def told(self, cost: Fraction | float) -> float | None:
+        """The same for machines; None for what cannot be carried out."""
+        return self.per_day(cost) if cost < INFINITE else None
 
     def per_day(self, cost: Fraction | float) -> float:
         """Seconds of work a day by the measured cost, operations a day by the published one."""
@@ -52,19 +58,19 @@ class PoolPlan:
             "model": self.model,
             "unit": "seconds a day" if self.model == "measured" else "operations a day",
             "planner": self.plan.planner,
-            "cost": self.per_day(self.plan.cost),
+            "cost": self.told(self.plan.cost),
             "above_the_best_at_most": None if self.gap is None else float(self.gap),
             "trees": [
                 {"queries": list(tree), "edges_per_day": float(edges)}
                 for tree, edges in zip(self.plan.trees, self.edges_per_day, strict=True)
             ],
-            "planners": {one.planner: {"cost": self.per_day(one.cost), "trees": len(one.trees)} for one in self.others},
+            "planners": {one.planner: {"cost": self.told(one.cost), "trees": len(one.trees)} for one in self.others},
             "planners_left_out": list(self.left_out),
             "nodes": [[list(tree) for tree in node] for node in placed.nodes] if placed else None,
-            "node_costs": [self.per_day(cost) for cost in placed.costs] if placed else None,
+            "node_costs": [self.told(cost) for cost in placed.costs] if placed else None,
             "node_cost_besides": self.per_day(self.once),
             "optimizers": {
-                one.optimizer: {"total": self.per_day(one.total), "busiest": self.per_day(one.most)}
+                one.optimizer: {"total": self.told(one.total), "busiest": self.told(one.most)}
                 for one in self.placements
             },
         }
@@ -91,7 +97,7 @@ def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
     loom = Loom(workload, known.model(asked.model, asked.technique))
     plan = _planner(asked.planner).plan(loom, _draw())
     wanted = PLANNERS if asked.compare else [planner_named("No Share"), planner_named("Shared")]
-    others = [one for one in wanted if one.requests_max is None or len(pool.requests) <= one.requests_max]
+    others = list(filter(None, (_other(one, loom) for one in wanted)))
     positions = {request.name: position for position, request in enumerate(pool.requests)}
     trees = [loom.tree(positions[name] for name in tree) for tree in plan.trees]
     return PoolPlan(
@@ -99,13 +105,23 @@ def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
         plan=plan,
         model=asked.model,
         edges_per_day=tuple(loom.rate(tree) * DAY_US for tree in trees),
-        others=tuple(one.plan(loom, _draw()) for one in others),
-        left_out=tuple(one.name for one in wanted if one not in others),
+        others=tuple(others),
+        left_out=tuple(one.name for one in wanted if one.name not in {other.planner for other in others}),
         gap=certificate(workload).gap(Fraction(plan.cost)) if _is_proved(asked) else None,
         placement=_placed(loom, asked, optimizer_named(OBJECTIVES[asked.objective])) if asked.nodes > 1 else None,
         placements=tuple(_placed(loom, asked, one) for one in OPTIMIZERS if asked.nodes > 1 and asked.compare),
         once=loom.model.shown(loom.model.once),
     )
+
+
+def _other(planner: Planner, loom: Loom) -> Plan | None:
+    """A plan to compare with; None if that would take too long, or more edges than can be counted."""
+    if planner.requests_max is not None and len(loom.singles) > planner.requests_max:
+        return None
+    try:
+        return planner.plan(loom, _draw())
+    except InvalidInput:
+        return None
 
 
 def _planner(name: str) -> Planner:

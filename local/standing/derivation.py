@@ -148,7 +148,7 @@ def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence
         try:
             create_derived(job, delta_columns(columns), wanted, horizon)
             return
-        except CommitFailedError:
+        except (CommitFailedError, InvalidInput):
             if not is_there(job):
                 raise  # else another refresh was first
     snapshot = job.snapshot()

@@ -38,6 +38,9 @@ class CostModel(Protocol):
 
     def join(self, one: State, other: State) -> State: ...
 
+    def refuses(self, state: State) -> bool:
+        """Whether no such tree can be carried out, whatever it would cost."""
+
     def cost(self, count: int, state: State) -> Cost:
         """Of a tree with so many edges per period."""
 
@@ -47,6 +50,7 @@ class CostModel(Protocol):
 
 ModelMaker = Callable[[Workload], CostModel]
 FLOAT_GAIN_MIN = 1e-12
+INFINITE = float("inf")  # the cost of a tree that cannot be carried out
 
 
 class PanesModel:
@@ -73,6 +77,9 @@ class PanesModel:
 
     def join(self, one: int, other: int) -> int:
         return one + other
+
+    def refuses(self, _: int) -> bool:
+        return False
 
     def cost(self, count: int, state: int) -> int:
         return self._per_tree + count * state

@@ -41,6 +41,9 @@ class GroupedModel:
         members = tuple(sorted(one.members + other.members))
         return GroupedState(members, one.kept.joined(other.kept), one.phases | other.phases)
 
+    def refuses(self, _: GroupedState) -> bool:
+        return False
+
     def cost(self, count: int, state: GroupedState) -> Cost:
         rate = Fraction(count, self._workload.space.length)
         fragments = Fragments(state.phases, self._workload.rate / rate)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 
-from tidewheel.queries.planning.cost_model import Cost, ModelMaker, PanesModel, State
+from tidewheel.queries.planning.cost_model import INFINITE, Cost, ModelMaker, PanesModel, State
 from tidewheel.queries.planning.edge_space import Edges
 from tidewheel.queries.planning.workload import Workload
 
@@ -34,17 +34,19 @@ class Loom:
 
     def _single(self, position: int) -> Tree:
         edges, state = self.space.edges(self.workload.phases[position]), self.model.start(position)
-        return Tree((position,), edges, state, self.model.cost(self.space.count(edges), state))
+        return Tree((position,), edges, state, self._cost(edges, state))
+
+    def _cost(self, edges: Edges, state: State) -> Cost:
+        return INFINITE if self.model.refuses(state) else self.model.cost(self.space.count(edges), state)
 
     def weave(self, one: Tree, other: Tree) -> Tree:
         edges, state = self.space.union(one.edges, other.edges), self.model.join(one.state, other.state)
         members = tuple(sorted(one.members + other.members))
-        return Tree(members, edges, state, self.model.cost(self.space.count(edges), state))
+        return Tree(members, edges, state, self._cost(edges, state))
 
     def woven_cost(self, one: Tree, other: Tree) -> Cost:
         self.evaluations += 1
-        state = self.model.join(one.state, other.state)
-        return self.model.cost(self.space.count(self.space.union(one.edges, other.edges)), state)
+        return self._cost(self.space.union(one.edges, other.edges), self.model.join(one.state, other.state))
 
     def gain(self, one: Tree, other: Tree) -> Cost:
         """What weaving them saves."""
@@ -61,7 +63,7 @@ class Loom:
         for part in parts[1:]:
             edges, state = self.space.union(edges, part.edges), self.model.join(state, part.state)
         members = tuple(sorted(position for part in parts for position in part.members))
-        return Tree(members, edges, state, self.model.cost(self.space.count(edges), state))
+        return Tree(members, edges, state, self._cost(edges, state))
 
     def each_left_out(self, parts: Sequence[Tree]) -> list[Tree]:
         """For each of at least two parts, one tree of all others: folded from both ends, so in two passes."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass
 from fractions import Fraction
+from math import gcd, lcm
 
 from tidewheel.queries.planning import measured_constants
 from tidewheel.queries.planning.cost_model import FLOAT_GAIN_MIN, Cost, ModelMaker
@@ -60,12 +61,18 @@ class Constants:
     answer_ns: float = measured_constants.ANSWER_NS
 
 
+# Of a period, at the most: each refresh would look at all of them.
+EDGES_MAX = 1_000_000
+
+
 @dataclass(frozen=True)
 class MeasuredState:
     kept: Kept
     longest: int  # range: what a refresh reads
     reports: int  # per common period
     answers: int  # rows of reports per common period
+    period: int  # of all slides
+    quantum: int  # what divides them
 
 
 _NO_PHASES: Phases = frozenset()
@@ -88,7 +95,8 @@ class MeasuredModel:
         records = self._workload.rate * request.window.length
         rows = self._estimate.entries(kept, request.predicate, Fragments(_NO_PHASES, records))
         reports = self._length // request.window.slide
-        return MeasuredState(kept, request.window.length, reports, round(rows) * reports)
+        slide = request.window.slide
+        return MeasuredState(kept, request.window.length, reports, round(rows) * reports, slide, slide)
 
     def join(self, one: MeasuredState, other: MeasuredState) -> MeasuredState:
         return MeasuredState(
@@ -96,7 +104,14 @@ class MeasuredModel:
             max(one.longest, other.longest),
             one.reports + other.reports,
             one.answers + other.answers,
+            lcm(one.period, other.period),
+            gcd(one.quantum, other.quantum),
         )
+
+    def refuses(self, state: MeasuredState) -> bool:
+        """A refresh walks along a period's edges; and too many predicates are too many signatures."""
+        predicates = state.kept.predicates
+        return state.period > EDGES_MAX * state.quantum or len(predicates) - (EVERY_ROW in predicates) > PREDICATES_MAX
 
     def cost(self, count: int, state: MeasuredState) -> float:
         known = self._known.get((count, state.kept))
@@ -124,8 +139,6 @@ class MeasuredModel:
         """What depends on edges and on what is kept alone, and partial rows per unit."""
         constants = self._constants
         predicates, rows = self._predicates_and_rows(count, kept)
-        if predicates > PREDICATES_MAX:
-            return float("inf"), 0.0
         amounts = Amounts(1 / constants.refresh, self._rate, self._rate * predicates, rows, 0.0, 0.0, 0.0)
         return amounts.priced(constants), rows
 

@@ -31,6 +31,9 @@ class OmegaModel:
     def join(self, one: frozenset[Window], other: frozenset[Window]) -> frozenset[Window]:
         return one | other
 
+    def refuses(self, _: frozenset[Window]) -> bool:
+        return False
+
     def cost(self, count: int, state: frozenset[Window]) -> Cost:
         rate = Fraction(count, self._length)
         return self._per_tree + rate * self._omega(rate, state)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidewheel.queries.planning.catalogue import planner_named
+from tidewheel.queries.planning.cost_model import INFINITE, ModelMaker
 from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.loom import Loom
-from tidewheel.queries.planning.plan import Draw
+from tidewheel.queries.planning.plan import Draw, Planner
 from tidewheel.queries.planning.planners.settle import SETTLE
 from tidewheel.queries.planning.standing_requests import pools, request_of
 from tidewheel.queries.planning.workload import Workload
@@ -37,8 +38,19 @@ def _trees(
             yield frozenset({pool.requests[0].name})
             continue
         told = known(queries)
-        loom = Loom(Workload(pool.requests, told.rate), told.model("measured"))
-        yield from map(frozenset, chosen.plan(loom, draw).trees)
+        yield from _carried_out(chosen, Workload(pool.requests, told.rate), told.model("measured"), draw)
+
+
+def _carried_out(planner: Planner, workload: Workload, model: ModelMaker, draw: Draw) -> Iterator[frozenset[str]]:
+    """Its trees; in place of one that cannot be carried out, since not all planners look, several by Settle."""
+    loom = Loom(workload, model)
+    positions = {request.name: position for position, request in enumerate(workload.requests)}
+    for names in planner.plan(loom, draw).trees:
+        if loom.tree(positions[name] for name in names).cost < INFINITE:
+            yield frozenset(names)
+        else:
+            requests = tuple(request for request in workload.requests if request.name in names)
+            yield from map(frozenset, SETTLE.plan(Loom(Workload(requests, workload.rate), model), draw).trees)
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,11 @@ from tests.standing.test_standing_folds import (
     reports_of,
 )
 from tests.standing.test_standing_partials import MINUTE_US
-from tests.support.asked_archive import asked_archive, copied_archive
+from tests.support.asked_archive import answers, asked_archive, copied_archive
 from tests.support.planning import chance as chance_of
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.derivation import derived_job, kept_trees
 from tidewheel.local.standing.folding import way_of
 from tidewheel.queries.planning.catalogue import PLANNERS
 from tidewheel.queries.planning.known import Known
@@ -149,3 +150,43 @@ def test_a_planner_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
     with pytest.raises(InvalidInput, match="no planner 'Best'"):
         tidewheel.archive.open("m").queries.refresh()
+
+
+# Of no common period that a refresh could walk along.
+ODD = "".join(
+    f'[[query]]\nname = "odd{slide}"\nof = "m"\nselect = "sum(v) as v, count(*) as n"\nwindow = "{2 * slide + at}s"\n'
+    f'slide = "{slide}s"\nrevise = "5m"\nkeep = "1h"\n'
+    for at, slide in enumerate((29, 31, 37, 41, 43, 47, 53, 59))
+)
+
+
+def test_queries_without_a_common_period_are_answered_whatever_the_planner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked_archive(tmp_path / "one", ODD)
+    names, found = [f"odd{slide}" for slide in (29, 31, 37, 41, 43, 47, 53, 59)], {}
+    for planner in ("No Share", "Shared", "Settle"):
+        copied_archive(tmp_path / "one", tmp_path / planner, monkeypatch)
+        file = tmp_path / planner / "archives" / "m.toml"
+        file.write_text(f'{file.read_text()}\n[queries]\nplanner = "{planner}"\n')
+        archive = tidewheel.archive.open("m")
+        archive.queries.refresh()
+        found[planner] = {name: [row for row in rows if row["complete"] == 1] for name, rows in answers(names).items()}
+        trees = kept_trees(derived_job(archive.job, "partials")).trees
+        assert len(trees) == 8 if planner == "No Share" else 1 < len(trees) < 8, planner
+    assert all(len(rows) > 1 for rows in found["No Share"].values())
+    # Older than `revise`, answers are given as far as partials reach: further where longer windows share the tree.
+    for name, alone in found["No Share"].items():
+        assert all(rows[name][-len(alone) :] == alone for rows in found.values()), name
+    # Planners that do not look are shown as what they are.
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", "m", "--compare", "--nodes", "2", "--json"])
+    text = capsys.readouterr().out
+    assert (ended.value.code or 0, "Infinity" in text, "NaN" in text) == (0, False, False)
+    (pool,) = json.loads(text)["pools"]
+    assert pool["planners"]["Shared"]["cost"] is None
+    assert pool["cost"] < pool["planners"]["No Share"]["cost"]
+    assert pool["optimizers"]["W_RR"]["total"] is None
+    with pytest.raises(SystemExit):
+        main(["plan", "m", "--compare"])
+    assert "cannot be carried out" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 import tidewheel.archive
 from tests.support.asked_archive import QUERIES, answers, asked_archive, copied_archive
 from tidewheel.cli import main
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.local.standing import derivation
 from tidewheel.local.standing.known import known_of
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.planning.load import node_of
@@ -51,6 +54,28 @@ def test_nodes_give_the_answers_of_one(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "one" / "archives"))
     tidewheel.archive.open("m").queries.refresh()
     assert found == answers(NAMES)
+
+
+def test_who_comes_second_uses_what_the_first_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes begin together: each finds neither partials nor answers, and one of them is there first."""
+    asked_archive(tmp_path)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    by_group(tmp_path)
+    seen: Counter[str] = Counter()
+    told_by = derivation.is_there
+
+    def not_yet(job: ArchiveJob) -> bool:
+        seen[job.location.uri] += 1
+        # Both looks come before the first writes: for the trees that there are, and for the table.
+        return seen[job.location.uri] > (2 if job.location.uri.endswith("partials") else 1) and told_by(job)
+
+    first = tidewheel.archive.open("m").queries.refresh(node=(1, 2))
+    with monkeypatch.context() as late:
+        late.setattr(derivation, "is_there", not_yet)
+        second = tidewheel.archive.open("m").queries.refresh(node=(2, 2))
+    assert {one.part.split("@")[0] for done in (first, second) for one in done.due} == set(NAMES)
+    rest = tidewheel.archive.open("m").queries.refresh()
+    assert (rest.stale, rest.due) == ((), ())
 
 
 def test_every_tree_has_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -35,8 +37,10 @@ def _heading(one: PoolPlan) -> str:
     return f"{words}: {_cost(one, one.plan.cost)}{proved}"
 
 
-def _cost(one: PoolPlan, cost: object) -> str:
-    figure = one.per_day(cost)  # type: ignore[arg-type]
+def _cost(one: PoolPlan, cost: Fraction | float) -> str:
+    figure = one.told(cost)
+    if figure is None:
+        return "cannot be carried out"
     return f"{figure:,.1f} s of work a day" if one.model == "measured" else f"{figure:,.0f} operations a day"
 
 
@@ -52,9 +56,10 @@ def _planners(one: PoolPlan) -> RenderableType:
     table = plain_table("planner", "trees", "cost", "by this plan", left=(0,))
     for other in one.others:
         ratio = float(other.cost) / float(one.plan.cost) if one.plan.cost else 1.0
-        table.add_row(other.planner, str(len(other.trees)), _cost(one, other.cost), f"{ratio:.3f}")
+        shown = f"{ratio:.3f}" if isfinite(ratio) else ""
+        table.add_row(other.planner, str(len(other.trees)), _cost(one, other.cost), shown)
     for name in one.left_out:
-        table.add_row(name, "", "too many queries", "")
+        table.add_row(name, "", "too many queries or edges", "")
     return table
 
 
