@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import Asset, TriggerRule
 from airflow.sdk.exceptions import AirflowSkipException
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from airflow.sdk.bases.operator import BaseOperator
 
     from tidewheel.archive import Archive
+    from tidewheel.indexing.errors import InvalidInput
+    from tidewheel.local.standing.refreshed import Refreshed
 
 
 def refresh_behind(
@@ -46,6 +50,9 @@ def refresh_behind(
         refresh = RefreshQueries.partial(**common, nodes=nodes).expand(node=list(range(1, nodes + 1)))
     for task in tasks:
         task >> refresh
+        if rule is TriggerRule.ALL_DONE:
+            # A run is judged by its last tasks: a refresh that goes well must not hide that the others did not.
+            task >> EmptyOperator(task_id=f"{task.task_id}_done")
 
 
 def is_asked(path: Path, name: str) -> bool:
@@ -85,8 +92,8 @@ class RefreshQueries(ArchiveOperator):
         skip_without_table(archive)
         done = archive.queries.refreshed(node=(self.node, self.nodes))
         say(self.log, refreshed_view(done, archive.axis, dry_run=False))
-        if done.wrong:
-            raise done.wrong
+        if wrong := self._wrong_here(done):
+            raise wrong
         document = done.summary()
         if not (done.due or done.answers_erased):
             raise AirflowSkipException("no answer is new, corrected or erased, so the asset is not announced")
@@ -94,3 +101,7 @@ class RefreshQueries(ArchiveOperator):
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra = document
         return document
+
+    def _wrong_here(self, done: Refreshed) -> InvalidInput | None:
+        """Faults of query files are told by the first of several nodes, what kept a node's own queries by that one."""
+        return (done if self.node == 1 else replace(done, misread=None)).wrong

@@ -39,7 +39,9 @@ def test_where_a_query_asks_the_archive_its_dags_refresh(tide: TomlArchive) -> N
     assert bag.import_errors == {}
     dags = bag.dags
     assert after(dags["tide"], "update") == {"refresh"}
-    assert after(dags["tide__backfill"], "backfill") == {"refresh"}
+    # What follows a backfill that stopped does not make a success of its run.
+    assert after(dags["tide__backfill"], "backfill") == {"refresh", "backfill_done"}
+    assert str(dags["tide__backfill"].task_dict["backfill_done"].trigger_rule.value) == "all_success"
     assert {"refresh", "vacuum"} == after(dags["tide__maintenance"], "expire")
     assert after(dags["tide__maintenance"], "forget") == {"refresh"}
     # A run is judged by its last tasks: a refresh that fails hides behind none.
@@ -112,3 +114,26 @@ def test_several_nodes_are_mapped_tasks(tide: TomlArchive) -> None:
         assert task.expand_input.value == {"node": [1, 2, 3]}
         assert task.partial_kwargs["nodes"] == task.partial_kwargs["max_active_tis_per_dag"] == 3
     assert after(dags["tide"], "update") == {"refresh"}
+
+
+def test_of_several_nodes_the_first_tells_faults_of_files(tide: TomlArchive, spark: object) -> None:
+    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+    tide.write_file(clock="data")
+    ask(tide)
+    (tide.path.parent / "queries" / "bad.toml").write_text(QUERY.replace("sum(body)", "sum(nothing)"))
+    tide.path.write_text(f"{tide.path.read_text()}\n[queries]\nnodes = 2\n")
+    tide.write_batches(range(K, K + 6))
+    context: Any = context_of(tide, K, K + 2)
+    work(tide, "tide", "update", context)
+
+    def refresh(node: int) -> Any:
+        from tidewheel.dags.refreshing import RefreshQueries
+
+        return RefreshQueries(task_id=f"node{node}", archive_file=str(tide.path), node=node, nodes=2).execute(context)
+
+    with pytest.raises(AirflowFailException, match="nothing"):
+        refresh(1)
+    with pytest.raises(AirflowSkipException, match="no answer is new"):
+        refresh(2)
+    assert tide.open().queries.ask("counted", last=None).num_rows

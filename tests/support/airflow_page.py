@@ -73,8 +73,9 @@ class RestPage:
         tasks = self.call(f"/api/v2/dags/{dag}/dagRuns/{quote(run_id)}/taskInstances")["task_instances"]
         return {task["task_id"]: task["state"] for task in tasks}
 
-    def log(self, dag: str, run_id: str, task: str, attempt: int = 1) -> list[str]:
+    def log(self, dag: str, run_id: str, task: str, attempt: int = 1, map_index: int = -1) -> list[str]:
         path = f"/api/v2/dags/{dag}/dagRuns/{quote(run_id)}/taskInstances/{task}/logs/{attempt}?full_content=true"
+        path += f"&map_index={map_index}"
         return [str(line["event"]) for line in self.call(path)["content"]]
 
 
