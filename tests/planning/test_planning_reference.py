@@ -55,6 +55,16 @@ def test_the_published_order_of_planners() -> None:
     assert costs["Settle"] < 0.96 * costs["Weave Share"]
 
 
+@pytest.mark.parametrize(
+    ("size", "rate", "most"),
+    [(500, 300, 0.97), *(pytest.param(*one, marks=pytest.mark.nightly) for one in ((1000, 50, 0.98), (1000, 300, 0.95),
+                                                                                   (2000, 300, 1.01)))],
+)  # fmt: skip
+def test_settling_many_queries_costs_little_more_than_weaving_all_pairs(size: int, rate: int, most: float) -> None:
+    loom = Loom(reference(size, rate))
+    assert cost("Settle", loom) <= most * cost("Weave Share", loom)
+
+
 def test_a_changed_query_leaves_the_other_trees() -> None:
     workload = reference(200, 50)
     before = planner_named("Weave Share").plan(Loom(workload), chance())
