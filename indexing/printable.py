@@ -39,6 +39,15 @@ def one_line(text: str) -> str:
     return " ".join(word for word in said.split() if word != "↳")
 
 
+def first_line(error: Exception) -> str:
+    """What went wrong, without what another program adds to it: candidates, hints and where it stands.
+
+    >>> first_line(ValueError("Binder Error: no column x\\nCandidates: y"))
+    'Binder Error: no column x'
+    """
+    return str(error).split("\n", 1)[0]
+
+
 def counted(number: int, thing: str, things: str = "") -> str:
     """A number with its thing.
 

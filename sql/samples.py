@@ -12,6 +12,7 @@ import duckdb
 
 from tidewheel.indexing.archive_file.sample import Life, Sample, SampleColumn, archive_names, counted_life
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import first_line
 from tidewheel.sql.connections import open_connection
 from tidewheel.sql.quoting import quote_identifier, quote_list
 
@@ -43,8 +44,9 @@ def read_sample(path: Path, shown: str) -> Sample:
         )
         lives = tuple(_lives(connection, source, found))
     except duckdb.Error as error:
-        said = str(error).split("\n", 1)[0]
-        raise InvalidInput(f"the sample {path} cannot be read: {said}", "give a Parquet, CSV or JSON file") from error
+        raise InvalidInput(
+            f"the sample {path} cannot be read: {first_line(error)}", "give a Parquet, CSV or JSON file"
+        ) from error
     renames = {old: new for old, new in names.items() if old != new}
     if not rows:
         raise InvalidInput(f"the sample {path} holds no records", "give a file that holds some")

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import first_line
 from tidewheel.queries.aggregates import HOLISTIC, MAKERS
 from tidewheel.queries.operations.approximate import DistinctSketches
 from tidewheel.sql.connections import open_connection
@@ -78,7 +79,7 @@ class SelectParser:
         try:
             return [row[1] for row in self.connection.execute(query).fetchall()]
         except duckdb.Error as error:
-            raise Refused(key, _first_line(error), f"known columns are {', '.join(self.columns)}") from error
+            raise Refused(key, first_line(error), f"known columns are {', '.join(self.columns)}") from error
 
     def is_aggregate(self, node: Node) -> bool:
         """Whether a function here folds records. Two names are scalar functions too, of more arguments."""
@@ -103,7 +104,3 @@ class SelectParser:
         if kind == "FUNCTION" and node["function_name"].lower() in self._unstable:
             name = node["function_name"]
             raise Refused(key, f"{name} gives another result on each call", "use columns of the record")
-
-
-def _first_line(error: duckdb.Error) -> str:
-    return str(error).split("\n", 1)[0]

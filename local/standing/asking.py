@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import first_line
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derivation import derived_job, is_there, kept_trees
@@ -127,7 +128,6 @@ def _ordered(kept: pa.Table, query: Query, where: str | None) -> pa.Table:
         try:
             found = connection.sql(f"SELECT * FROM answers {condition} ORDER BY {_order(query)}").to_arrow_table()
         except duckdb.Error as error:
-            said = str(error).splitlines()[0]
             remedy = f"its columns are {', '.join(kept.column_names)}"
-            raise InvalidInput(f"the condition {where!r} cannot be used: {said}", remedy) from error
+            raise InvalidInput(f"the condition {where!r} cannot be used: {first_line(error)}", remedy) from error
     return found

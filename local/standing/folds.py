@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import first_line
 from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.partial_sql import Input, combined
 from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
@@ -60,7 +61,7 @@ class Folder:
             return self.connection.sql(self._answering()).to_arrow_table()
         except duckdb.Error as error:
             raise InvalidInput(
-                f"query {self.query.name} cannot be answered: {str(error).splitlines()[0]}",
+                f"query {self.query.name} cannot be answered: {first_line(error)}",
                 "mend its select or having, for example with nullif against a division by zero, or a wider type",
             ) from error
 

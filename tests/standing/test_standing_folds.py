@@ -12,17 +12,18 @@ import pyarrow.compute as pc
 import pytest
 
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
+from tests.support.asked_oracle import asked
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.folding import fold, way_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import KernelFolder
-from tidewheel.local.standing.partials import AT, aggregate_of, call_inputs
+from tidewheel.local.standing.partials import AT
 from tidewheel.local.standing.technique_folds import named_technique
 from tidewheel.local.standing.tree_rows import Piece, TreeRows
 from tidewheel.queries.choice import TECHNIQUES
 from tidewheel.queries.operation import AlgebraClass
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
-from tidewheel.queries.standing.query import Call, Query
+from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import Tree, assigned, window_of
@@ -71,17 +72,8 @@ def value(record: StreamRecord, argument: str) -> Any:
     return record.values[argument]
 
 
-def asked(query: Query) -> Asked:
-    def inputs(call: Call) -> Any:
-        arguments = next((one.arguments for one in call_inputs(call) if one.arguments), ())
-        return lambda record: tuple(value(record, one) for one in arguments)
-
-    return Asked(
-        query.terms,
-        lambda record: holds(query, record),
-        lambda record: tuple(record.values.get(one.name) for one in query.groups),
-        tuple((aggregate_of(call), inputs(call)) for call in query.calls),
-    )
+def asked_of(query: Query) -> Asked:
+    return asked(query, lambda record: holds(query, record), value)
 
 
 def folded(query: Query, tree: Tree, batches: dict[int, list[dict[str, Any]]], reports: list[int]) -> pa.Table:
@@ -126,7 +118,7 @@ def reports_of(query: Query) -> list[int]:
 def check_with_oracle(query: Query, table: pa.Table, batches: dict[int, list[dict[str, Any]]], note: str) -> None:
     records = [StreamRecord(slot, row["t"], row["exp_slot"], row) for slot, rows in batches.items() for row in rows]
     for at_us in reports_of(query):
-        truth = answer(asked(query), records, AXIS, at_us)
+        truth = answer(asked_of(query), records, AXIS, at_us)
         rows = [row for row in table.to_pylist() if row["window_end"] == at_us]
         found = {tuple(row[one.name] for one in query.groups): row for row in rows}
         assert found.keys() == truth.keys(), f"{note}, {query}, {at_us}"

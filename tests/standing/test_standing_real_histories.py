@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.standing.test_standing_refresh import COLUMNS, answers, audit_is_clean
+from tests.support.asked_oracle import asked
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
 from tests.support.spark_fed import SparkFedArchive
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
@@ -20,11 +21,11 @@ from tidewheel.commits.undo import undo
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.derivation import derived_job, kept_trees
-from tidewheel.local.standing.partials import AT, aggregate_of, call_inputs
+from tidewheel.local.standing.partials import AT
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.lineage import PartialLineage
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
-from tidewheel.queries.standing.query import Call, Query
+from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import slot_of_report
 from tidewheel.queries.standing.tree import assigned, window_of
@@ -86,17 +87,8 @@ def value(record: StreamRecord, argument: str) -> Any:
     return record.values[argument]
 
 
-def asked(query: Query) -> Asked:
-    def inputs(call: Call) -> Any:
-        arguments = next((one.arguments for one in call_inputs(call) if one.arguments), ())
-        return lambda record: tuple(value(record, one) for one in arguments)
-
-    return Asked(
-        query.terms,
-        lambda record: not query.where or record.values["v"] > 20,
-        lambda record: tuple(record.values.get(one.name) for one in query.groups),
-        tuple((aggregate_of(call), inputs(call)) for call in query.calls),
-    )
+def asked_of(query: Query) -> Asked:
+    return asked(query, lambda record: not query.where or record.values["v"] > 20, value)
 
 
 class Played:
@@ -191,7 +183,7 @@ class Played:
                 if not rows or next(iter(rows.values()))["complete"] < 1:
                     continue
                 records = [self._timed(one, query) for slot in exact for one in self.records(slot)]
-                truth = answer(asked(query), records, axis, at_us)
+                truth = answer(asked_of(query), records, axis, at_us)
                 assert rows.keys() == truth.keys(), (query, at_us)
                 self._compare(query, rows, truth)
 
