@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.feeding import feed
 from benchmarks.report import write_report
 from benchmarks.results import Results
 from benchmarks.standing.course import Course
 from benchmarks.standing.goals import EXPERIMENT, UNFINISHED, standing_goals
 from benchmarks.standing.oracle import nothing_empty, same
+from benchmarks.standing.ours import Ours
 from benchmarks.standing.race import Race
 from benchmarks.standing.rivals import RIVALS
 from benchmarks.standing.section import lines_of, section
-from benchmarks.standing.stream import SLOT_ZERO, Size, queries
+from benchmarks.standing.stream import AXIS, SLOT_ZERO, Size, batch, due, queries
 from benchmarks.store import Store
 
 TINY = Size(
@@ -79,3 +81,17 @@ def test_contenders_that_take_long_answer_rightly(make: type, tmp_path: Path) ->
     course.work_out()
     found = Race(TINY, tmp_path / "race")._rival(make, course)
     assert "refresh" in found or "uv pip install" in found["missing"], found
+
+
+def test_what_is_measured_of_a_slot_is_what_falls_due_in_it(tmp_path: Path) -> None:
+    """The first refresh leaves nothing behind, not even of windows that begin before the first slot."""
+    size = Size("quick", rows=5, slots=20, queries=40, measured=2, revise_minutes=10)
+    asked = [query for query in queries(size) if (query.terms.window_us or 0) <= 12 * AXIS.interval_us]
+    measured = range(SLOT_ZERO - size.measured, SLOT_ZERO)
+    ours = Ours(tmp_path, size, asked, SLOT_ZERO - size.slots)
+    ours.load(range(ours.first, measured.start))
+    ours.refresh()
+    for slot in measured:
+        feed(ours.job, [slot], batch(size, slot))
+        wanted = len(list(due(asked, AXIS.start_us(slot), AXIS.end_us(slot))))
+        assert ours.refresh()["reports"] == wanted > 0
