@@ -15,10 +15,12 @@ from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.procedure import Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.batches import batch_in, batches_at
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.receipts import Batch, BatchKey, Deed, Observation, Receipt
 from tidewheel.storage.ledger_store import all_receipts
+from tidewheel.storage.snapshot import Snapshot
 
 
 def observe(job: ArchiveJob, horizon: int) -> Outcome:
@@ -37,21 +39,22 @@ class _Observe(Procedure):
         return one.state.ledger.horizon != self.horizon
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
+        known = batches_beyond(one.snapshot, one.state.ledger, self.horizon)
         receipt = bare_receipt(one.job, one.state, Deed.OBSERVE, one.attempt, note=f"{self.horizon} slots back")
-        return replace(receipt, observation=Observation(self.horizon, self._known(one)))
+        return replace(receipt, observation=Observation(self.horizon, known))
 
-    def _known(self, one: Try) -> dict[BatchKey, Batch]:
-        """The batches within the horizon that the ledger has let go. Cost: all receipts, once; if there are any."""
-        ledger = one.state.ledger
-        if ledger.watermark is None or self.horizon <= ledger.horizon:
-            return {}
-        oldest = ledger.watermark - self.horizon
-        asked = (slot for first, last in ledger.applied for slot in range(max(first, oldest + 1), last + 1))
-        if all((slot, "") in ledger.batches for slot in asked):
-            return {}
-        receipts = dict(all_receipts(one.snapshot))
-        return {
-            (slot, ""): batch_in(receipts.values(), slot, name)
-            for slot, name in batches_at(receipts, one.snapshot.version).items()
-            if slot > oldest and (slot, "") not in ledger.batches
-        }
+
+def batches_beyond(snapshot: Snapshot, ledger: Ledger, horizon: int) -> dict[BatchKey, Batch]:
+    """The batches within a horizon that the ledger has let go. Cost: all receipts, once; if there are any."""
+    if ledger.watermark is None or horizon <= ledger.horizon:
+        return {}
+    oldest = ledger.watermark - horizon
+    asked = (slot for first, last in ledger.applied for slot in range(max(first, oldest + 1), last + 1))
+    if all((slot, "") in ledger.batches for slot in asked):
+        return {}
+    receipts = dict(all_receipts(snapshot))
+    return {
+        (slot, ""): batch_in(receipts.values(), slot, name)
+        for slot, name in batches_at(receipts, snapshot.version).items()
+        if slot > oldest and (slot, "") not in ledger.batches
+    }

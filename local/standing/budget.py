@@ -22,11 +22,15 @@ class Budget:
 
 @dataclass(frozen=True)
 class Left:
-    """What a refresh had no time for, and by how many slots the oldest of it is behind."""
+    """What a refresh had no time for, and by how many slots the oldest of it is behind.
+
+    `older` are answers of new queries, at the most, that nobody corrects any more: they are late for nobody.
+    """
 
     partials: int = 0
     answers: int = 0
     slots_late: int = 0
+    older: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.partials or self.answers)
+        return bool(self.partials or self.answers or self.older)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
@@ -23,6 +24,7 @@ from tidewheel.local.standing.columns import (
     partial_columns,
 )
 from tidewheel.local.standing.derived import create_derived, definition_of, redefine
+from tidewheel.local.standing.owing import owed_of, with_owed, without_owed
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import NOTHING_KEPT, Assignment, Kept, Plan, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
@@ -100,7 +102,7 @@ def _says(job: ArchiveJob, by: str, horizon: int) -> bool:
     if not is_there(job):
         return False
     snapshot = job.snapshot()
-    return snapshot.definition.derived == by and ledger_of(snapshot).horizon == horizon
+    return without_owed(snapshot.definition.derived) == by and ledger_of(snapshot).horizon == horizon
 
 
 def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collection[str] = ()) -> Derived:
@@ -112,7 +114,7 @@ def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collec
     source = snapshot.definition
     partials, answers = derived_job(job, "partials"), derived_job(job, "answers")
     assignment = assigned(queries, source.max_lifetime_us, kept_trees(partials).without(broken), plan)
-    horizon = _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))
+    horizon = slots_observed(source, assignment)
     if ledger_of(snapshot).horizon != horizon:
         observe(job, horizon)
     lives_us = max((tree.life_us(source.max_lifetime_us) for tree in assignment.trees), default=0)
@@ -139,6 +141,11 @@ def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collec
     return Derived(tuple(queries), assignment, source, horizon, young, trees, asked)
 
 
+def slots_observed(source: Definition, assignment: Assignment) -> int:
+    """How far back batches must be told of for these trees."""
+    return _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))
+
+
 def _told(by: Mapping[str, object]) -> str:
     return json.dumps(by, sort_keys=True)
 
@@ -153,9 +160,24 @@ def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence
                 raise  # else another refresh was first
     snapshot = job.snapshot()
     known = {column.name for column in snapshot.columns}
-    told = snapshot.definition.derived == wanted.derived and {name for name, _ in columns} <= known
+    told = without_owed(snapshot.definition.derived) == wanted.derived and {name for name, _ in columns} <= known
     if not told or ledger_of(snapshot).horizon != horizon:
-        redefine(job, wanted.derived, delta_columns(columns), horizon)
+        redefine(job, partial(_still_owing, wanted.derived), delta_columns(columns), horizon)
+
+
+def _still_owing(wanted: str, before: str) -> str:
+    """A definition that owes to the queries it asks still what was owed to them before."""
+    parts = [Query.from_json(one).part for one in json.loads(wanted).get("queries", ())]
+    owed = owed_of(before, parts)
+    return with_owed(wanted, parts, owed) if owed else wanted
+
+
+def tell_owed(answers: ArchiveJob, parts: Collection[str], owed: Mapping[str, int]) -> None:
+    """From now on the answers owe this to these parts; nothing is done if they do already."""
+    snapshot = answers.snapshot()
+    if owed_of(snapshot.definition.derived, parts) != owed:
+        horizon = ledger_of(snapshot).horizon
+        redefine(answers, lambda before: with_owed(before, parts, owed), (), horizon)
 
 
 def _slots(source: Definition, duration_us: int) -> int:

@@ -6,7 +6,7 @@ stays of the files that must be rewritten for it is copied with its hash (`row_h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -80,9 +80,12 @@ def create_derived(job: ArchiveJob, columns: Sequence[Field], definition: Defini
     return create_table(job.location, columns, definition, receipt)
 
 
-def redefine(job: ArchiveJob, derived: str, columns: Sequence[Field], horizon: int) -> Outcome:
-    """Derive by something else from now on, with more columns if need be; nothing is done if that is so already."""
-    return attempt(job, _Redefine(derived, tuple(columns), horizon))
+def redefine(job: ArchiveJob, rewrite: Callable[[str], str], columns: Sequence[Field], horizon: int) -> Outcome:
+    """Derive by something else from now on, with more columns if need be; nothing is done if that is so already.
+
+    `rewrite` makes it of what the archive is derived by when the commit is tried.
+    """
+    return attempt(job, _Redefine(rewrite, tuple(columns), horizon))
 
 
 def put(job: ArchiveJob, batches: PartRows, watermark: int | None, note: str = "") -> Outcome:
@@ -100,7 +103,7 @@ class PartRows:
 
 @dataclass(frozen=True)
 class _Redefine(Procedure):
-    derived: str
+    rewrite: Callable[[str], str]
     columns: tuple[Field, ...]
     horizon: int
 
@@ -108,7 +111,7 @@ class _Redefine(Procedure):
         return plan_nothing(one.state, Deed.OBSERVE)
 
     def is_needed(self, one: Try, plan: Plan) -> bool:
-        told = one.state.definition.derived == self.derived and one.state.ledger.horizon == self.horizon
+        told = one.state.definition.derived == self._derived(one) and one.state.ledger.horizon == self.horizon
         return not told or bool(self._new(one))
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
@@ -116,10 +119,13 @@ class _Redefine(Procedure):
         return replace(receipt, observation=Observation(self.horizon))
 
     def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
-        definition = replace(one.state.definition, derived=self.derived)
+        definition = replace(one.state.definition, derived=self._derived(one))
         count = len(one.snapshot.columns)
         fields = with_definition(one.snapshot.schema, definition).fields
         return commit_schema(one.snapshot, receipt, Schema([*fields[:count], *self._new(one), *fields[count:]]))
+
+    def _derived(self, one: Try) -> str:
+        return self.rewrite(one.state.definition.derived)
 
     def _new(self, one: Try) -> list[Field]:
         known = {column.name for column in one.snapshot.columns}

@@ -3,19 +3,25 @@
 Partials of windows that far back would have expired as they are made, so none are kept: the records that can still be
 read whole are folded once, in memory, and a report is given if its whole window is among them. What cannot be given
 then is not given later: an old report says nothing, rather than half of it.
+
+Where the time does not suffice, the oldest are given, and the rest is *owed*: the definition of the answers tells from
+which slot on. Until that is settled no answer between there and those that are corrected is given from partials, which
+might hold but a part of its window.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.budget import Budget
 from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.stored_rows import digests, stored_answers
@@ -27,56 +33,118 @@ from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_an
 from tidewheel.queries.standing.tree import Tree
 
 WHY = "missing, and older than what is corrected"
+Owed = dict[str, int]  # by part, the first slot whose older answers are still to be given
 
 
-@dataclass(frozen=True)
+class Given(NamedTuple):
+    """Older answers of a query."""
+
+    query: Query
+    due: list[DueAnswers]
+    rows: pa.Table
+
+
+@dataclass
 class OlderAnswers:
     """Gives what is older than `revise`, once; `folder` reads and folds the source's batches."""
 
     folder: BatchFolder
     state: AnswerState
+    owed: Owed
 
-    def of(self, tree: Tree, queries: Sequence[Query]) -> list[tuple[Query, list[DueAnswers], pa.Table]]:
-        """By query, the older answers that can be given whole. Where a record cannot be folded, none are."""
+    def begin(self, tree: Tree, query: Query) -> None:
+        """What is owed to a query that has no answer yet."""
+        is_new = query.part not in self.state.answers.applied_parts and query.part not in self.owed
+        if is_new and query.terms.keep_us > query.terms.revise_us:
+            slots = self._slots(tree, query, self._first(query))
+            if slots:
+                self.owed[query.part] = max(slots[0], self._first(query))
+
+    def is_owed(self, query: Query, slot: int) -> bool:
+        """Whether an answer of that slot has to wait until it is known whether its whole window can be read."""
+        return query.part in self.owed and self.owed[query.part] <= slot < self._young(query)
+
+    def count(self, query: Query) -> int:
+        """How many reports are owed at the most."""
+        first, young = self.owed.get(query.part), self._young(query)
+        if first is None or first >= young:
+            return 0
+        return max(1, (young - first) * self.state.axis.interval_us // query.terms.slide_us)
+
+    def give(self, tree: Tree, queries: Sequence[Query], budget: Budget) -> list[Given]:
+        """What can be given whole, the oldest first, as long as there is time; of a query at least a slot is settled.
+
+        Where a record cannot be folded, nothing is given, and nothing is owed any more.
+        """
+        mine = [query for query in queries if query.part in self.owed]
+        slots = sorted({slot for one in mine for slot in self._slots(tree, one, self.owed[one.part])})
+        found: list[Given] = []
+        reached: int | None = None
         with suppress(InvalidInput):
-            return list(self._given(tree, queries))
-        return []
+            if slots:
+                table, reflection, reached = self._folded(tree, mine, slots, budget)
+                found = self._given(mine, table, reflection, slots[0], reached)
+        for query in mine:
+            self._settle(query, None if reached is None or reached == slots[-1] else reached)
+        return found
 
-    def _given(self, tree: Tree, queries: Sequence[Query]) -> Iterator[tuple[Query, list[DueAnswers], pa.Table]]:
-        new = [query for query in queries if query.part not in self.state.answers.applied_parts]
-        asked = [query for query in new if query.terms.keep_us > query.terms.revise_us]
-        slots = self._slots(tree, asked) if asked else []
-        if not slots:
-            return
-        table, reflection = self._folded(tree, slots)
-        due = {query.name: self._due(query, reflection, slots[0]) for query in asked}
-        reports = {name: [report for one in some for report in one.reports] for name, some in due.items()}
-        folder, newest = self.folder, self.state.slot_last or 0
-        rows = TreeRows.of(table)
-        for query, folded in fold(tree, self.state.axis, folder.connection, rows, asked, reports):
+    def _given(
+        self, queries: Sequence[Query], table: pa.Table, reflection: Reflection, first: int, reached: int
+    ) -> list[Given]:
+        due = {query.name: self._due(query, reflection, first, reached) for query in queries}
+        asked = [query for query in queries if due[query.name]]
+        reports = {query.name: [report for one in due[query.name] for report in one.reports] for query in asked}
+        connection, version = self.folder.connection, self.folder.reader.snapshot.version
+        newest, found = self.state.slot_last or 0, []
+        for query, one in fold(reflection.tree, self.state.axis, connection, TreeRows.of(table), asked, reports):
             mine = due[query.name]
-            version = folder.reader.snapshot.version
-            yield query, mine, stored_answers([(query, folded)], {query.part: mine}, version, newest)
+            found.append(Given(query, mine, stored_answers([(query, one)], {query.part: mine}, version, newest)))
+        return found
 
-    def _slots(self, tree: Tree, queries: Sequence[Query]) -> list[int]:
-        """The slots that older reports look into, if there are any before those whose partials are kept."""
-        axis, now_us = self.state.axis, self.state.now_us
+    def _settle(self, query: Query, reached: int | None) -> None:
+        """Nothing is owed of slots whose answers need no batch behind the one that was reached; of none, if of all."""
+        settled = None if reached is None else self._settled(query, reached)
+        if settled is None or settled >= self._young(query):
+            del self.owed[query.part]
+        else:
+            self.owed[query.part] = max(self.owed[query.part], settled)
+
+    def _settled(self, query: Query, reached: int) -> int:
+        """The first slot whose answers need a later batch than that."""
+        axis = self.state.axis
+        return slot_of_report(axis, axis.end_us(reached) - query.terms.late_us) + 1
+
+    def _young(self, query: Query) -> int:
+        return slot_of_report(self.state.axis, self.state.now_us - query.terms.revise_us)
+
+    def _first(self, query: Query) -> int:
+        """The slot of the oldest answer that is kept."""
+        return slot_of_report(self.state.axis, self.state.now_us - query.terms.keep_us)
+
+    def _slots(self, tree: Tree, query: Query, owed: int) -> list[int]:
+        """The slots that a query's older reports look into, if there are any before those whose partials are kept."""
+        axis, now_us, terms = self.state.axis, self.state.now_us, query.terms
         known = sorted(slot for slot, part in self.state.source.batches if not part)
         first_kept = axis.slot_of(now_us - tree.horizon_us - tree.ahead_us)
         if not known or known[0] >= first_kept:
             return []
-        back_us = max(query.terms.keep_us + (query.terms.window_us or 0) + tree.ahead_us for query in queries)
-        ahead_us = max(query.terms.late_us - query.terms.revise_us for query in queries)
-        first, last = axis.slot_of(now_us - back_us), axis.slot_of(now_us + ahead_us)
+        window_us = self.state.span * axis.interval_us if terms.window_us is None else terms.window_us
+        first = axis.slot_of(axis.start_us(max(owed, self._first(query))) - window_us - tree.ahead_us)
+        last = axis.slot_of(now_us + terms.late_us - terms.revise_us)
         return [slot for slot in known if first <= slot <= last]
 
-    def _folded(self, tree: Tree, slots: Sequence[int]) -> tuple[pa.Table, Reflection]:
-        """The partial rows of these slots, and what they are worth."""
+    def _folded(
+        self, tree: Tree, queries: Sequence[Query], slots: Sequence[int], budget: Budget
+    ) -> tuple[pa.Table, Reflection, int]:
+        """The partial rows of these slots, what they are worth, and the last of them there was time for."""
         axis, batches = self.state.axis, self.state.source.batches
         folder = replace(self.folder, now_us=axis.start_us(slots[0]) + tree.horizon_us)
-        tables = []
+        tables: list[pa.Table] = []
         lineages: dict[int, PartialLineage] = {}
-        for run in folder.together(slots, None):
+        reached = slots[0]
+        for run in folder.together(slots, budget.slots_first):
+            if tables and budget.is_spent() and self._settles_any(queries, reached):
+                break
             rows, coverages = folder.reader.read_all(run)
             table = folder.folded(tree, run, rows)
             found = digests(table)
@@ -86,23 +154,30 @@ class OlderAnswers:
                 for slot in whole
             }
             tables.append(table)
-        return pa.concat_tables(tables, promote_options="default"), Reflection(axis, tree, lineages)
+            reached = run[-1]
+        return pa.concat_tables(tables, promote_options="default"), Reflection(axis, tree, lineages), reached
 
-    def _due(self, query: Query, reflection: Reflection, first: int) -> list[DueAnswers]:
-        """The reports between `keep` and `revise` whose windows are whole, as if that was when one looked."""
+    def _settles_any(self, queries: Sequence[Query], reached: int) -> bool:
+        return any(self._settled(query, reached) > self.owed[query.part] for query in queries)
+
+    def _due(self, query: Query, reflection: Reflection, first: int, reached: int) -> list[DueAnswers]:
+        """The reports between `keep` and `revise` whose windows are whole, as if that was when one looked.
+
+        Those that are there already were given by a refresh that was killed, or by another one meanwhile.
+        """
         axis, terms = self.state.axis, query.terms
-        young = slot_of_report(axis, self.state.now_us - terms.revise_us)
+        given = {part: ranges for part, ranges in self.state.answers.applied_parts.items() if part == query.part}
         then = replace(
             self.state,
             now_us=axis.start_us(first),
             source=replace(self.state.source, watermark=None),
-            answers=Ledger(),
+            answers=Ledger(applied_parts=given),
         )
         found = []
         for one in due_answers(then, query, reflection):
-            if one.slot >= young:
+            if one.slot >= min(self._young(query), self._settled(query, reached)):
                 break
             kept = one.reports[-1].at_us + terms.keep_us > self.state.now_us
-            if kept and all(report.complete == 1 for report in one.reports):
+            if kept and one.slot >= self.owed[query.part] and all(report.complete == 1 for report in one.reports):
                 found.append(replace(one, why=WHY))
         return found

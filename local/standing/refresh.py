@@ -6,10 +6,10 @@ commits second has nothing left to bring.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -21,30 +21,36 @@ from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.budget import Budget, Left
 from tidewheel.local.standing.corrections import corrected
-from tidewheel.local.standing.derivation import Derived, derive, derived_job, is_there, kept_trees
+from tidewheel.local.standing.derivation import (
+    Derived,
+    derive,
+    derived_job,
+    is_there,
+    kept_trees,
+    slots_observed,
+    tell_owed,
+)
 from tidewheel.local.standing.derived import PartRows, put
 from tidewheel.local.standing.erasing import erase
-from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.following import follow_undo
+from tidewheel.local.standing.giving import Folds, Giving
 from tidewheel.local.standing.known import known_of
 from tidewheel.local.standing.nodes import ALONE, Node, check_node, without_others
-from tidewheel.local.standing.older import OlderAnswers
+from tidewheel.local.standing.owing import owed_of
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partial_rows import PartialRows
 from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.local.standing.removing import remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
-from tidewheel.local.standing.stored_rows import stored_answers
 from tidewheel.local.standing.technique_states import KeptStates
 from tidewheel.queries.planning.standing_trees import planned_by
-from tidewheel.queries.scheduling.turns import can_be_given, turns
+from tidewheel.queries.standing.bounds import reports_missing
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.reflection import Reflection, reflections
+from tidewheel.queries.standing.reflection import reflections
 from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, StalePartials, due_answers, stale_partials
-from tidewheel.queries.standing.tree import Assignment, Kept, Tree, assigned
+from tidewheel.queries.standing.tree import Assignment, Kept, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.newest import Newest
-from tidewheel.storage.snapshot import Snapshot
 
 # Planners that toss coins toss the same ones again.
 SEED = 1
@@ -137,9 +143,9 @@ class Refresh:
 
     def compare(self) -> Refreshed:
         """What a refresh would do; answers are told as far as the partials that are there tell it."""
-        reader = reader_of(self.job)
+        reader, assignment = reader_of(self.job), self.assignment()
         source = reader.snapshot.definition
-        assignment = self.assignment()
+        reader = reader.observed(slots_observed(source, assignment))
         assignment = without_others(assignment, self.node, self.job, self.queries)
         partials, answers = (ledger_of(job.snapshot()) if is_there(job) else Ledger()
                              for job in (self.partials, self.answers))  # fmt: skip
@@ -150,7 +156,8 @@ class Refresh:
         state = self._answer_state(reader, answers)
         mine = [query for query in self.queries if query.name in assignment.tree_of]
         due = [one for query in mine for one in due_answers(state, query, reflected[assignment.tree_of[query.name]])]
-        return Refreshed(tuple(stale), tuple(due))
+        missing = sum(reports_missing(source.axis, state.source, answers, query) for query in mine)
+        return Refreshed(tuple(stale), tuple(due), missing=missing)
 
     # Partials.
 
@@ -178,66 +185,44 @@ class Refresh:
     def _give_answers(
         self, reader: SlotReader, assignment: Assignment, folder: BatchFolder
     ) -> tuple[list[DueAnswers], Outcome | None]:
-        partials = self.partials.snapshot()
-        state = self._answer_state(reader, ledger_of(self.answers.snapshot()))
-        reflected = reflections(reader.snapshot.definition.axis, ledger_of(partials), assignment)
-        states = KeptStates(self.answers.location, reflected, partials.watermark)
-        due = self._due(state, reflected, assignment)
+        giving = self._giving(reader, assignment, folder)
         self.watch.lap("compare")
-        given: list[DueAnswers] = []
-        tables: list[pa.Table] = []
-        for queries in self._turns(state, due, assignment):
-            if given and self.budget.is_spent():
-                break
-            mine = {query.part: due.pop(query.name) for query in queries}
-            tree, asked = assignment.tree(queries[0].name), [query for query in queries if mine[query.part]]
-            for query, before, table in OlderAnswers(folder, state).of(tree, asked):
-                slots = {one.slot for one in before}
-                mine[query.part] = [one for one in mine[query.part] if one.slot not in slots]
-                given += before
-                tables.append(table)
-            tables += self._answers_of_each(tree, queries, mine, partials, reader, states)
-            self.watch.lap("fold")
-            given += [one for some in mine.values() for one in some]
-        states.keep({query.part for query in self.queries if query.technique})
-        self.left = self._left(state, [one for some in due.values() for one in some])
-        if not given and state.answers.watermark == state.source.watermark:
+        if self.budget.seconds is not None:
+            self._tell_owed(giving)  # before any younger answer makes the query look like one that has all
+        giving.run()
+        self.watch.lap("fold")
+        self.failed += giving.failed
+        giving.folds.states.keep({query.part for query in self.queries if query.technique})
+        self.left = giving.left
+        given, outcome = self._commit_answers(giving)
+        self._tell_owed(giving)
+        return given, outcome
+
+    def _giving(self, reader: SlotReader, assignment: Assignment, folder: BatchFolder) -> Giving:
+        partials, answers = self.partials.snapshot(), self.answers.snapshot()
+        state = self._answer_state(reader, ledger_of(answers))
+        reflected = reflections(state.axis, ledger_of(partials), assignment)
+        states = KeptStates(self.answers.location, reflected, partials.watermark)
+        folds = Folds(folder, partial(self.rows.of, partials), states, reflected)
+        asked = [query for query in self.queries if query.name in assignment.tree_of]
+        owed = owed_of(answers.definition.derived, {query.part for query in asked})
+        return Giving(asked, assignment, state, folds, self.waiting, self.budget, owed)
+
+    def _commit_answers(self, giving: Giving) -> tuple[list[DueAnswers], Outcome | None]:
+        given, watermark = giving.given, giving.state.source.watermark
+        if not given and giving.state.answers.watermark == watermark:
             return [], None
-        rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
+        rows = pa.concat_tables(giving.tables, promote_options="permissive") if giving.tables else None
         lineages = {one.key: (one.digest,) for one in given}
         rows, given = corrected(self.answers, self.connection, rows, given)
         self.rows.let_go()
-        outcome = put(self.answers, PartRows(rows, lineages), state.source.watermark)
+        outcome = put(self.answers, PartRows(rows, lineages), watermark)
         self.watch.lap("commit_answers")
         return given, outcome
 
-    def _due(
-        self, state: AnswerState, reflected: Mapping[str, Reflection], assignment: Assignment
-    ) -> dict[str, list[DueAnswers]]:
-        """By query, the answers that are due. Those that need partials which wait are left for another refresh."""
-        waiting: dict[str, list[int]] = {}
-        for one in self.waiting:
-            waiting.setdefault(one.tree, []).append(one.slot)
-        found = {}
-        for query in (one for one in self.queries if one.name in assignment.tree_of):
-            tree = assignment.tree_of[query.name]
-            due = due_answers(state, query, reflected[tree])
-            found[query.name] = can_be_given(due, state, query, sorted(waiting.get(tree, ())))
-        return found
-
-    def _turns(
-        self, state: AnswerState, due: Mapping[str, list[DueAnswers]], assignment: Assignment
-    ) -> Iterator[list[Query]]:
-        """Queries that are answered together, those furthest behind first."""
-        by_name = {query.name: query for query in self.queries}
-        oldest = {name: min(one.slot for one in some) for name, some in due.items() if some}
-        for names in turns(oldest, assignment.tree_of, state.slot_last or 0):
-            yield [by_name[name] for name in names]
-
-    def _left(self, state: AnswerState, due: Sequence[DueAnswers]) -> Left:
-        slots = [*(one.slot for one in due), *(one.slot for one in self.waiting)]
-        late = max(0, (state.slot_last or 0) - min(slots)) if slots else 0
-        return Left(len(self.waiting), sum(max(1, len(one.reports)) for one in due), late)
+    def _tell_owed(self, giving: Giving) -> None:
+        """What there was no time for of older answers, for the next refresh."""
+        tell_owed(self.answers, {query.part for query in giving.queries}, giving.owed)
 
     def _erase(self, reader: SlotReader) -> Outcome | None:
         """Answers of keys that were forgotten since, of any age. Cost: all answers, once for each forget."""
@@ -254,37 +239,6 @@ class Refresh:
             source=reader.state.ledger,
             answers=answers,
         )
-
-    def _answers_of_each(
-        self, tree: Tree, queries: Sequence[Query], due: dict[str, list[DueAnswers]], *rest: Any
-    ) -> list[pa.Table]:
-        """The answers of a tree's queries; of one that cannot be answered, none, and nothing of it is due."""
-        if not any(one.reports for query in queries for one in due[query.part]):
-            return []
-        try:
-            return [self._answers_of(tree, queries, due, *rest)]
-        except InvalidInput as error:
-            if len(queries) > 1:
-                return [one for query in queries for one in self._answers_of_each(tree, [query], due, *rest)]
-            self.failed.append(error)
-            due.pop(queries[0].part)
-            return []
-
-    def _answers_of(
-        self,
-        tree: Tree,
-        queries: Sequence[Query],
-        due: dict[str, list[DueAnswers]],
-        partials: Snapshot,
-        reader: SlotReader,
-        states: KeptStates,
-    ) -> pa.Table:
-        """The answers of a tree's queries, from one reading of its partials."""
-        rows, axis = self.rows.of(partials, tree), reader.snapshot.definition.axis
-        reports = {query.name: [report for one in due[query.part] for report in one.reports] for query in queries}
-        folded = fold(tree, axis, self.connection, rows, queries, reports, states)
-        slot_last = max((last for _, last in reader.state.ledger.applied), default=0)
-        return stored_answers(folded, due, reader.snapshot.version, slot_last)
 
 
 def refresh(

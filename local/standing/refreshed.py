@@ -25,6 +25,7 @@ class Refreshed:
     misread: InvalidInput | None = field(default=None, compare=False)  # of query files with faults
     timings_ms: Mapping[str, int] = field(default_factory=dict, compare=False)
     left: Left = field(default_factory=Left)
+    missing: int = 0  # of what would be done: at most so many answers are missing
 
     @property
     def answers_given(self) -> int:
@@ -75,4 +76,5 @@ class Refreshed:
             "answers_version": None if self.answers is None else self.answers.version,
             "timings_ms": dict(self.timings_ms),
             "left": asdict(self.left),
+            "missing": self.missing,
         }  # fmt: skip

@@ -12,13 +12,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.observe import batches_beyond
 from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.core.definition import Clock
@@ -51,6 +52,12 @@ class SlotReader:
     state: TableState
     _versions: dict[int, Snapshot] = field(default_factory=dict)
     _beside: dict[tuple[int, str], pa.Table | None] = field(default_factory=dict)  # by batch, what was not stored
+
+    def observed(self, horizon: int) -> SlotReader:
+        """The same of an archive that is told to keep its batch map so far back."""
+        ledger = self.state.ledger
+        batches = {**batches_beyond(self.snapshot, ledger, horizon), **ledger.batches}
+        return replace(self, state=replace(self.state, ledger=replace(ledger, batches=batches)))
 
     def read(self, slot: int) -> SlotRows:
         """The records of the slot's latest batch."""

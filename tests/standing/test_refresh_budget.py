@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import tidewheel.archive
 from tests.support.asked_archive import answers, asked_archive, copied_archive, events
 from tidewheel.cli import main
+from tidewheel.commits.fail_points import VARIABLE, FailPointReached
+from tidewheel.local.standing.refreshed import Refreshed
 
 QUERIES = ("total", "by_key", "alive")
 
@@ -51,6 +54,105 @@ def test_small_budgets_catch_up(
     assert behind[-1] == (0, 0)
     assert answers(QUERIES) == all_at_once
     assert "nothing is stale" in run(other, monkeypatch, capsys, "--budget", "0")
+
+
+@pytest.fixture(scope="module")
+def long_ago(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive with far more slots than answers are corrected of, as new queries find it; not to be touched."""
+    folder = tmp_path_factory.mktemp("long_ago")
+    archive = asked_archive(folder)
+    for slot in range(6, 18):
+        archive.update({slot: events(slot)})
+    return folder
+
+
+def test_older_answers_of_new_queries_keep_to_it(
+    long_ago: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is given but as it would be with all the time, none is lost, and the younger ones wait for none of them."""
+    copied_archive(long_ago, tmp_path / "one", monkeypatch)
+    done = tidewheel.archive.open("m").queries.refresh()
+    older = {one.slot for one in done.due if one.why.startswith("missing, and older")}
+    assert len(older) > 3
+    all_at_once = answers(QUERIES)
+    copied_archive(long_ago, tmp_path / "other", monkeypatch)
+    left, steps = [], 0
+    while _did(done):
+        done = tidewheel.archive.open("m").queries.refresh(budget_s=0)
+        left.append(done.left)
+        mine = [one for one in done.due if one.slot in older]
+        assert all(report.complete == 1 for one in mine for report in one.reports)
+        steps += bool(mine)
+    assert steps > 1, "they are given in several refreshes"
+    assert any(one.older and not one.partials and not one.answers for one in left), "what is young came first"
+    assert answers(QUERIES) == all_at_once
+
+
+@pytest.mark.parametrize(
+    "point", ["committed", *(pytest.param(one, marks=pytest.mark.nightly) for one in ("answers_committed", "planned"))]
+)
+def test_a_killed_refresh_loses_none_of_them(
+    long_ago: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    copied_archive(long_ago, tmp_path / "one", monkeypatch)
+    tidewheel.archive.open("m").queries.refresh()
+    all_at_once = answers(QUERIES)
+    copied_archive(long_ago, tmp_path / "other", monkeypatch)
+    for _ in range(25):
+        with monkeypatch.context() as patch, suppress(FailPointReached):
+            patch.setenv(VARIABLE, point)
+            tidewheel.archive.open("m").queries.refresh(budget_s=0)
+        done = tidewheel.archive.open("m").queries.refresh(budget_s=0)
+        if not _did(done):
+            break
+    # With all the time of the world at last, whatever is owed is settled, and the definition says so no more.
+    tidewheel.archive.open("m").queries.refresh()
+    assert answers(QUERIES) == all_at_once
+    assert "owed" not in json.loads(tidewheel.archive.open("m.answers").snapshot().definition.derived)
+
+
+@pytest.mark.nightly
+def test_nodes_owe_each_their_own(long_ago: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied_archive(long_ago, tmp_path / "one", monkeypatch)
+    tidewheel.archive.open("m").queries.refresh()
+    all_at_once = answers(QUERIES)
+    copied_archive(long_ago, tmp_path / "other", monkeypatch)
+    queries = tidewheel.archive.open("m").queries
+    did = [True]
+    while any(did):
+        did = [_did(queries.refresh(budget_s=0, node=(number, 2))) for number in (1, 2)]
+    assert answers(QUERIES) == all_at_once
+
+
+def _did(done: Refreshed) -> bool:
+    return bool(done.stale or done.due or done.left)
+
+
+def test_what_is_owed_is_given_by_a_refresh_without_a_budget(
+    long_ago: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied_archive(long_ago, tmp_path, monkeypatch)
+    queries = tidewheel.archive.open("m").queries
+    while not (done := queries.refresh(budget_s=0)).left.older:
+        pass
+    assert done.left
+    assert "owed" in json.loads(tidewheel.archive.open("m.answers").snapshot().definition.derived)
+    queries.refresh()
+    assert not _did(queries.refresh(budget_s=0))
+
+
+def test_a_dry_run_tells_of_as_many_partials(
+    long_ago: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before the first refresh as well, when the archive is not told yet how far back it is asked."""
+    copied_archive(long_ago, tmp_path, monkeypatch)
+    shown = run(tmp_path, monkeypatch, capsys, "--dry-run")
+    assert "missing answers those are given whose windows can be read" in shown
+    dry = json.loads(run(tmp_path, monkeypatch, capsys, "--dry-run", "--json"))
+    assert not (tmp_path / "table.partials").exists()
+    told = json.loads(run(tmp_path, monkeypatch, capsys, "--json"))
+    assert dry["stale"] == told["stale"]
+    assert 0 < sum(one["reports"] for one in told["due"]) <= dry["missing"]
 
 
 def test_answers_say_how_late_they_are(

@@ -85,7 +85,8 @@ def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> Rendera
             slots = tuple(sorted(slot for one, slot, because in pairs if (one, because) == (part, why)))
             table.add_row(what, part, slots_name(axis, slots), why)
     if dry_run:
-        return Group(table, "nothing was changed; more answers may follow from the partials")
+        follow = f"; of {counted(done.missing, 'missing answer')} those are given whose windows can be read"
+        return Group(table, f"nothing was changed{follow if done.missing else ''}")
     erased = f"{counted(done.answers_erased, 'answer')} erased: forgotten; " if done.answers_erased else ""
     return Group(table, *filter(None, (erased + _versions(done), _left_line(done))))
 
@@ -115,9 +116,9 @@ def _left_line(done: Refreshed) -> str:
         return ""
     waits = [f"{count(left.partials)} batches of partials"] * bool(left.partials)
     waits += [f"{count(left.answers)} answers"] * bool(left.answers)
-    return (
-        f"the budget is used up; {' and '.join(waits)} wait, up to {count(left.slots_late)} slots late: refresh again"
-    )
+    waits += [f"up to {count(left.older)} older answers of new queries"] * bool(left.older)
+    late = f", up to {count(left.slots_late)} slots late" if left.slots_late else ""
+    return f"the budget is used up; {' and '.join(waits)} wait{late}: refresh again"
 
 
 def explained_view(told: Explained) -> RenderableType:
