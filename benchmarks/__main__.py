@@ -1,8 +1,8 @@
 """`python -m benchmarks PROFILE`: run what is not measured yet, then write ratios, plots and the page anew.
 
-`python -m benchmarks queries [quick|standard]` is the race of standing queries, `python -m benchmarks sharing` measures
-what sharing partials is worth and fits the constants of the plans' cost, `python -m benchmarks planning` how long
-planning takes.
+`python -m benchmarks queries [quick|standard|full]` is the race of standing queries, `python -m benchmarks sharing`
+measures what sharing partials is worth and fits the constants of the plans' cost, `python -m benchmarks planning` how
+long planning takes, `python -m benchmarks headlines` prints what published results are here.
 
 Progress goes to standard error. It may be stopped at any moment: what is finished is kept, and run again only
 with --fresh.
@@ -40,6 +40,10 @@ def main(given: Sequence[str] | None = None) -> int:
         from benchmarks.planning import main as planning
 
         return planning()
+    if words[:1] == ["headlines"]:
+        from benchmarks.headlines import main as headlines
+
+        return headlines()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "profile",

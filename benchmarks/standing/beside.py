@@ -20,7 +20,8 @@ Say = Callable[[str], None]
 GROWTH_ROWS = 2_800
 GROWTH_SLOTS = 300
 GROWTH_MEASURED = 6
-SHARING_MEASURED = 3
+# A tree for each of many queries has very many batches.
+SHARING_SLOTS, SHARING_MEASURED = 48, 3
 
 
 def one_query(ours: Ours, slots: Sequence[int]) -> Samples:
@@ -71,7 +72,7 @@ def sharing(folder: Path, size: Size, say: Say) -> dict[str, Any]:
     """Many queries in the trees of the default planner, and with a tree for each: what a refresh takes."""
     if not size.many_queries:
         return {}
-    small = replace(size, rows=min(size.rows, GROWTH_ROWS), slots=min(size.slots, GROWTH_SLOTS))
+    small = replace(size, rows=min(size.rows, GROWTH_ROWS), slots=min(size.slots, SHARING_SLOTS))
     asked = queries(replace(small, queries=size.many_queries, keep="10m", revise_minutes=5))
     measured = range(SLOT_ZERO - min(SHARING_MEASURED, small.slots - 1), SLOT_ZERO)
     first = SLOT_ZERO - small.slots

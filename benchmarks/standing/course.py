@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,9 +49,17 @@ class Course:
         """The slot in which late records come: the one after those measured."""
         return self.measured.stop
 
-    def loaded(self) -> pa.Table:
-        """What there is before anything is measured."""
-        return pa.concat_tables([batch(self.size, slot) for slot in self.before])
+    def loaded(self, slots_max: int) -> tuple[pa.Table, range]:
+        """What there is before anything is measured, if so many slots are; and the slots."""
+        slots = range(self.first, max(self.measured.start, self.measured.stop - slots_max))
+        return pa.concat_tables([batch(self.size, slot) for slot in slots]), slots
+
+    def stages_of(self, slots_max: int, *, with_day: bool) -> Iterator[Stage]:
+        """The stages for who is measured over so many slots at most; the day comes last."""
+        skipped = max(0, len(self.measured) - slots_max)
+        yield from islice(self.stages(), skipped, None)
+        if with_day and self.corrections:
+            yield self.day()
 
     def stages(self) -> Iterator[Stage]:
         for slot in self.measured:

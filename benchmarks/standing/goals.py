@@ -41,7 +41,7 @@ def all_due(one: Mapping[str, Any]) -> float:
 
 def raced(found: Mapping[str, Any], which: str = "contenders") -> dict[str, Mapping[str, Any]]:
     """Those that were measured, ours among them."""
-    return {name: one for name, one in found.get(which, {}).items() if "refresh" in one}
+    return {name: one for name, one in found.get(which, {}).items() if one.get("refresh")}
 
 
 def _against_rivals(found: Mapping[str, Any]) -> Iterator[Ratio]:
@@ -83,7 +83,7 @@ def _faster(name: str, theirs: Mapping[str, Any] | None, ours: Mapping[str, Any]
 
 def _is_everywhere_as_fast(one: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
     """One that answers no days, or not all queries, is not."""
-    if "day" not in one or one["queries"] < ours["queries"]:
+    if "day" not in one or "forget" not in one or one["queries"] < ours["queries"]:
         return False
     stages = all(one[stage]["seconds"] <= ours[stage]["seconds"] for stage in ("late", "replay", "forget", "day"))
     return stages and all_due(one) <= all_due(ours)

@@ -120,9 +120,12 @@ class Race:
 
     def _raced(self, rival: Rival, course: Course) -> dict[str, Any]:
         found: dict[str, Any] = {"setting": rival.setting, "queries": len(rival.asked), "refresh": []}
-        rival.load(course.loaded(), course.before)
-        stages = [*course.stages(), *([course.day()] if course.corrections and rival.catches_up else [])]
-        for stage in stages:
+        begun = perf_counter()
+        rival.load(*course.loaded(rival.slots_max))
+        for stage in course.stages_of(rival.slots_max, with_day=rival.catches_up):
+            if perf_counter() - begun > self.size.patience_s:
+                found["stopped"] = f"stopped after {self.size.patience_s} s, before: {stage.name}"
+                break
             rows = stage.rows()
             if stage.corrected is None:
                 step = partial(rival.step, rows, stage.slot, stage.since_us)

@@ -29,6 +29,7 @@ class Rival(ABC):
     setting: str
     catches_up = True  # whether it is asked for all reports of a day at once, too
     sizes: tuple[str, ...] = ("quick", "standard", "full")
+    slots_max = 1000  # how many slots are measured, the last of them
 
     def __init__(self, folder: Path, asked: Sequence[Query]) -> None:
         folder.mkdir(parents=True)

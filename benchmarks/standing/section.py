@@ -62,9 +62,14 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _row(name: str, one: Mapping[str, Any]) -> str:
     label = f"**{name}**" if name == OURS else name
-    if "missing" in one:
-        return f"| {label} | - | {one['missing'].replace('|', '/')} |{' |' * (len(COLUMNS) - 1)}"
-    cells = [str(one["queries"]), _seconds(typical(one["refresh"])), _seconds(all_due(one))]
+    if not one.get("refresh"):
+        why = (one.get("missing") or one.get("stopped", "")).replace("|", "/")
+        return f"| {label} | - | {why} |{' |' * (len(COLUMNS) - 1)}"
+    cells = [
+        str(one["queries"]) + ("; " + one["stopped"] if "stopped" in one else ""),
+        _seconds(typical(one["refresh"])),
+        _seconds(all_due(one)),
+    ]
     cells += [_seconds(one[stage]["seconds"]) if stage in one else "-" for stage in (*CORRECTIONS, "day")]
     return f"| {label} | {' | '.join(cells)} |"
 
@@ -74,7 +79,7 @@ def _rewritten(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"| contender | {' | '.join(CORRECTIONS.values())} |"
     yield f"|---|{'---|' * len(CORRECTIONS)}"
     for name, one in raced(found).items():
-        if "late" in one:
+        if all(stage in one for stage in CORRECTIONS):
             cells = []
             for stage in CORRECTIONS:
                 moved = one[stage].get("rows_moved")

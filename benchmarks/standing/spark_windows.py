@@ -24,6 +24,7 @@ class SparkWindows(RolledUpTogether):
         "many shuffle partitions as cores; answers written as Parquet by Spark"
     )
     sizes = ("standard", "full")
+    slots_max = 3
 
     def __init__(self, folder: Path, asked: Sequence[Query]) -> None:
         from tidewheel.jobs.process.session import open_session

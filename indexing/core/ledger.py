@@ -222,9 +222,11 @@ def _applied_parts(ledger: Ledger, receipt: Receipt) -> AppliedParts:
     applied = dict(ledger.applied_parts if restored is None else restored.applied_parts)
     for part in receipt.parts_dropped:
         applied.pop(part, None)
-    for part in sorted({one.part for one in receipt.slots if one.part}):
-        slots = ranges_of(one.slot for one in receipt.slots if one.part == part)
-        applied[part] = merged_ranges((*applied.get(part, ()), *slots))
+    slots: dict[str, list[int]] = {}
+    for one in receipt.slots:
+        slots.setdefault(one.part, []).append(one.slot)
+    for part in sorted(slots.keys() - {""}):
+        applied[part] = merged_ranges((*applied.get(part, ()), *ranges_of(slots[part])))
     return applied
 
 

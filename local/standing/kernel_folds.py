@@ -36,6 +36,8 @@ from tidewheel.queries.standing.staleness import DueReport, slot_of_report
 from tidewheel.queries.standing.tree import RECORDS, Tree
 from tidewheel.sql.select_types import answer_type
 
+# Joining all rows for several folds costs as much as so many of these: measured, on two cores.
+JOIN_IN_FOLDS = 8
 FIRST = -(1 << 62)  # before every fragment: of windows without beginning
 Due = Mapping[str, Sequence[DueReport]]  # by the query's name
 
@@ -62,7 +64,7 @@ class KernelFolder:
                 groups, joins = tuple(one.sql for one in query.groups), self.ways([query]) is not None
                 alike.setdefault((query.where, groups, joins), []).append(query)
         joined = [some for (_, _, joins), some in alike.items() if joins]
-        rows = self._joined([query for some in joined for query in some], due) if len(joined) > 1 else self.rows
+        rows = self._joined(joined, due)
         for (_, _, joins), some in alike.items():
             shared = _Shared(self, rows if joins else self.rows, some, due)
             for query in some:
@@ -86,14 +88,19 @@ class KernelFolder:
         first = FIRST if window_us is None else tree.slices.number_of(report.at_us - window_us)
         return first, tree.slices.number_of(report.at_us), report.at_us if tree.counts is Counts.LIVE else 0
 
-    def _joined(self, queries: Sequence[Query], due: Due) -> TreeRows:
-        """The rows joined between the windows of all these queries, for each of them to be joined further."""
-        ways = self.ways(queries)
-        if ways is None or self.tree.counts is Counts.LIVE:
+    def _joined(self, alike: Sequence[Sequence[Query]], due: Due) -> TreeRows:
+        """The rows joined between the windows of all these queries, for each of them to be joined further.
+
+        That costs as much as so many folds over what comes out would; so it is done where it saves more than these.
+        """
+        queries = [query for some in alike for query in some]
+        share_max = 1 - JOIN_IN_FOLDS / len(alike) if alike else 0
+        ways = self.ways(queries) if share_max > 0 and self.tree.counts is not Counts.LIVE else None
+        if ways is None:
             return self.rows
         windows = {self.window(query, one) for query in queries for one in due[query.name]}
         groups = [*(f"g{number}" for number in range(len(self.tree.groups))), "signature"]
-        joined = self.rows.joined(groups, ways, _edges(windows), None, None)
+        joined = self.rows.joined(groups, ways, _edges(windows), share_max=share_max)
         return self.rows if joined is None else TreeRows.of(joined)
 
     def ways(self, queries: Iterable[Query]) -> Ways | None:

@@ -130,9 +130,16 @@ class TreeRows:
         return pa.concat_tables([one.select(kept) for one in rows])
 
     def joined(
-        self, groups: Sequence[str], ways: Ways, edges: Whole, bit: int | None, alive_after: int | None
+        self,
+        groups: Sequence[str],
+        ways: Ways,
+        edges: Whole,
+        bit: int | None = None,
+        alive_after: int | None = None,
+        share_max: float = CELLS_PER_ROW_MAX,
     ) -> pa.Table | None:
-        """Rows joined where no edge lies between them: of a predicate, of what expires later. None: it cannot be done.
+        """Rows joined where no edge lies between them: of a predicate, of what expires later. None: it cannot be done,
+        or what comes out may be more than a share of the rows.
 
         `edges` are fragments, ascending; what lies before the first or behind the last is left out. The rows come by
         ascending fragment.
@@ -141,7 +148,7 @@ class TreeRows:
         numbers = [piece.numbers(groups, known) for piece in self.pieces]
         segments, count = len(edges) - 1, sum(piece.rows.num_rows for piece in self.pieces)
         cells = len(known) * segments
-        if not count or cells > max(CELLS_MIN, CELLS_PER_ROW_MAX * count):
+        if not count or cells > max(CELLS_MIN if share_max > 1 else 0, share_max * count):
             return None
         present, totals = np.zeros(cells, bool), {name: way(cells) for name, way in ways.items()}
         for piece, mine in zip(self.pieces, numbers, strict=True):

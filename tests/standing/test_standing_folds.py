@@ -14,6 +14,7 @@ import pytest
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
 from tests.support.asked_oracle import asked
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing import kernel_folds
 from tidewheel.local.standing.folding import fold, way_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import KernelFolder
@@ -141,7 +142,9 @@ def test_answers_equal_the_oracle(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8, 20))
-def test_kernels_and_sql_agree(seed: int) -> None:
+def test_kernels_and_sql_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if seed % 2:  # rows are joined for all queries first, however few these are
+        monkeypatch.setattr(kernel_folds, "JOIN_IN_FOLDS", -1e9)
     chance = random.Random(seed)
     queries = [random_query(chance, number) for number in range(5)]
     batches = {slot: some_rows(chance, slot, chance.choice([0, 3, 25])) for slot in (7, 8, 9)}
