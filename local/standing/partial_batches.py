@@ -129,7 +129,7 @@ class BatchFolder:
             asking = ", ".join(query.name for query in self.queries if tree.serves(query, 0))
             raise InvalidInput(
                 f"the records of slot {self.axis.name(slots[0])} cannot be folded for {asking}: "
-                f"{one_line(str(error))}. Their answers stay as they were",
+                f"{one_line(str(error)).rstrip('.')}. Their answers stay as they were",
                 "mend the select or where of these queries, for example with try_cast or a wider type",
             ) from error
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.slots import iso, micros
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.printable import first_line
 from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder
@@ -49,16 +50,34 @@ def _checked(
 ) -> tuple[list[Mapping[str, Any]], int, list[Mapping[str, Any]]]:
     if unknown := sorted(given.keys() - _KEYS):
         raise InvalidInput(f"a test of query {query.name} has {unknown[0]}", "it has rows, report and answers")
-    report = given.get("report")
-    if not isinstance(report, datetime) or report.tzinfo is None:
-        raise InvalidInput(f"a test of query {query.name} names no report", "add report = 2026-11-18T10:05:00Z")
-    if not window_of(query).reports_at(micros(report)):
-        raise InvalidInput(f"query {query.name} has no report at {iso(micros(report))}", "name a multiple of its slide")
-    rows = list(given.get("rows", ()))
+    report_us = _moment_us(query, "report", given.get("report"))
+    if not window_of(query).reports_at(report_us):
+        raise InvalidInput(f"query {query.name} has no report at {iso(report_us)}", "name a multiple of its slide")
+    rows, answers = (_listed(query, given, key) for key in ("rows", "answers"))
     known = {*columns, "valid_until"}
     if strange := sorted({name for row in rows for name in row} - known):
         raise InvalidInput(f"a test of query {query.name} has the column {strange[0]}", f"known are {', '.join(known)}")
-    return rows, micros(report), list(given.get("answers", ()))
+    for row in rows:
+        for name in {query.terms.time, "valid_until"} & row.keys():
+            _moment_us(query, name, row[name])
+    return rows, report_us, answers
+
+
+def _moment_us(query: Query, name: str, value: Any) -> int:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return micros(value)
+    said = f"names no {name}" if value is None else f"has {name} = {value!r}, which is no moment with a zone"
+    raise InvalidInput(f"a test of query {query.name} {said}", f"write {name} = 2026-11-18T10:05:00Z, without quotes")
+
+
+def _listed(query: Query, given: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    listed = given.get(key, [])
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise InvalidInput(
+            f"a test of query {query.name} has {key} = {listed!r}, which is no list of rows",
+            f'write {key} = [{{ column = "value" }}, ...]',
+        )
+    return listed
 
 
 def _answers(
@@ -78,7 +97,7 @@ def _answers(
         connection.execute("SET TimeZone = 'UTC'")
         tables = []
         for slot, some in by_slot.items() or ((axis.slot_of(report_us - 1), ()),):
-            given = _table(some, columns, definition)
+            given = _table(query, some, columns, definition)
             given = given.append_column("ins_slot", pa.repeat(pa.scalar(slot, pa.int64()), given.num_rows))
             tables.append(PartialBuilder(tree, axis, connection).build(given, -(1 << 62)))
         connection.register("partials", pa.concat_tables(tables))
@@ -86,16 +105,28 @@ def _answers(
     return list(folded.to_pylist())
 
 
-def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], definition: Definition) -> pa.Table:
+def _table(
+    query: Query, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], definition: Definition
+) -> pa.Table:
     """The rows of a test as an archive has them; what names no expiry lives long."""
     types = dict(zip(columns, arrow_types_of(list(columns.values())), strict=True))
-    table = {name: pa.array([row.get(name) for row in rows], kind) for name, kind in types.items()}
+    table = {name: _column(query, name, [row.get(name) for row in rows], kind) for name, kind in types.items()}
     untils = [row.get("valid_until") for row in rows]
     table["exp_slot"] = pa.array(
         [1 << 40 if until is None else definition.axis.expiration_slot_of(micros(until)) for until in untils],
         pa.int64(),
     )
     return pa.table(table)
+
+
+def _column(query: Query, name: str, values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"a test of query {query.name} has values of {name} that are not {kind}: {first_line(error)}",
+            "write values of the column's type",
+        ) from error
 
 
 def _plain(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

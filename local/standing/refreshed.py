@@ -50,7 +50,9 @@ class Refreshed:
         found = [one for one in (self.misread, *self.failed) if one]
         if len(found) < 2:
             return found[0] if found else None
-        return InvalidInput("\n  ".join(one.message for one in found), "; ".join(one.remedy for one in found))
+        return InvalidInput(
+            "\n  ".join(one.message for one in found), "; ".join(dict.fromkeys(one.remedy for one in found))
+        )
 
     def summary(self) -> dict[str, Any]:
         """What it did, without its slots: the same size for one and for thousands."""

@@ -14,6 +14,7 @@ from tests.support.asked_archive import asked_archive, events
 from tests.support.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.refreshed import Refreshed
 
 
 @pytest.fixture
@@ -144,3 +145,10 @@ def test_division_by_zero_and_nan_are_what_the_records_say(archive: LocalArchive
     code, told = run("refresh", "m")
     assert code == 2
     assert "Division by zero" in told
+
+
+def test_what_is_done_about_several_queries_is_said_once() -> None:
+    failed = tuple(InvalidInput(f"query {name} cannot be answered", "mend its select") for name in "ab")
+    wrong = Refreshed((), (), failed=failed).wrong
+    assert wrong is not None
+    assert (wrong.remedy, wrong.message.count("cannot be answered")) == ("mend its select", 2)
