@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.report import said, write_report
 from benchmarks.results import Results
 from benchmarks.standing.goals import EXPERIMENT, UNFINISHED, standing_goals
-from benchmarks.standing.race import Race, WrongAnswer
+from benchmarks.standing.race import Race, wrong_answers
 from benchmarks.standing.section import lines_of
 from benchmarks.standing.stream import Size
 from benchmarks.store import RESULTS, Store
@@ -28,7 +28,10 @@ SIZES = {
         "quick", rows=2_800, slots=640, measured=6, many_groups=20_000, growth=(10, 1000),
         kernel_rows=400_000, kernel_sizes=(1 << 4, 1 << 10, 1 << 16),
     ),
-    "standard": Size("standard", rows=10_000, slots=2_000, many_queries=500),
+    "standard": Size(
+        "standard", rows=10_000, slots=2_000, many_queries=500, growth=(10, 1000),
+        kernel_sizes=(1 << 4, 1 << 10, 1 << 16),
+    ),
     "full": Size("full", rows=10_000, slots=2_000, many_queries=500, measured=24, growth=(10, 100, 500, 1000, 2000)),
 }  # fmt: skip
 
@@ -51,9 +54,6 @@ def main(given: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted; what is finished is kept: the same command goes on", file=sys.stderr)
         return INTERRUPTED
-    except WrongAnswer as error:
-        print(f"wrong: {error}", file=sys.stderr)
-        return 1
     finally:
         shutil.rmtree(arguments.work, ignore_errors=True)
     store.finish_experiment(UNFINISHED, EXPERIMENT, found)
@@ -63,7 +63,9 @@ def main(given: Sequence[str] | None = None) -> int:
         pass
     for goal in standing_goals(Results(arguments.results)):
         print(said(goal))
-    return 0
+    for wrong in wrong_answers(found):
+        print(f"wrong: {wrong}", file=sys.stderr)
+    return 1 if wrong_answers(found) else 0
 
 
 if __name__ == "__main__":

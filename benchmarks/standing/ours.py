@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
@@ -20,8 +21,9 @@ from benchmarks.standing.oracle import Answers
 from benchmarks.standing.stream import AXIS, FIELDS, LIVES_DAYS, Size, batch
 from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.forget import forget
-from tidewheel.hands import archive_job
+from tidewheel.hands import VARIABLE, archive_job
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
+from tidewheel.indexing.core.hands import HandKind
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns
@@ -127,7 +129,8 @@ class Ours:
         }
 
     def forget(self, key: str) -> float:
-        """A key's records leave the archive; how long that took."""
+        """A key's records leave the archive, by this process's hand; how long that took."""
+        os.environ[VARIABLE] = HandKind.LOCAL.value
         start = perf_counter()
         forget(self.job, keys=[(key,)])
         return perf_counter() - start

@@ -33,6 +33,12 @@ class WrongAnswer(Exception):
     """A contender answered something else than the oracle."""
 
 
+def wrong_answers(found: Mapping[str, Any]) -> list[str]:
+    """What contenders answered wrongly."""
+    raced = [one for which in ("contenders", "many") for one in found[which].values()]
+    return [text for one in raced for text in one.get("wrong", ())]
+
+
 class Race:
     """One size of the race, in a folder of its own; what `known` has is not run again."""
 
@@ -109,11 +115,12 @@ class Race:
             return {"setting": make.setting, "missing": str(missing)}
         try:
             return self._raced(rival, course)
-        except WrongAnswer:
-            raise
+        except WrongAnswer as error:
+            self._say(f"wrong: {error}")
+            return {"setting": make.setting, "wrong": [str(error)]}
         except Exception as error:
             self._say(f"{make.name} failed: {error}")
-            return {"setting": make.setting, "missing": f"failed: {type(error).__name__}: {str(error).splitlines()[0]}"}
+            return {"setting": make.setting, "missing": f"failed: {type(error).__name__}: {str(error)[:200]}"}
         finally:
             rival.close()
             shutil.rmtree(folder)
@@ -173,10 +180,18 @@ class Race:
             measured = ours.refresh()
             _record(found, stage, measured)
             self._say(f"ours, {stage.name}: {measured['reports']} reports in {measured['seconds']:.3f} s")
-            self._held(ours, course, stage)
+            self._held(ours, course, stage, found)
         return found
 
-    def _held(self, ours: Ours, course: Course, stage: Stage) -> None:
+    def _held(self, ours: Ours, course: Course, stage: Stage, found: dict[str, Any]) -> None:
+        """What is wrong is told, and the race goes on."""
+        try:
+            self._check(ours, course, stage)
+        except WrongAnswer as error:
+            self._say(f"wrong: {error}")
+            found.setdefault("wrong", []).append(str(error))
+
+    def _check(self, ours: Ours, course: Course, stage: Stage) -> None:
         """All that had to be answered was, and what was answered is true: only whole windows are given as whole."""
         given = nothing_empty(ours.answers(stage.since_us))
         true = nothing_empty(course.truth[stage.name])
@@ -196,7 +211,7 @@ class Race:
             ours.refresh()
             ours.forget_answers()
             found[name] = ours.refresh()
-            self._held(ours, course, stage)
+            self._held(ours, course, stage, found)
 
     def _say(self, what: str) -> None:
         print(f"[{self.size.name}] {what}", file=sys.stderr, flush=True)

@@ -36,6 +36,7 @@ def section(results: Results) -> str:
         "Rows written, and in parentheses those copied as they lay in the same files:",
         "\n".join(_rewritten(found)),
         "\n".join(_many(found)),
+        "\n".join(f"- **wrong**: {text}" for one in found["contenders"].values() for text in one.get("wrong", ())),
         "\n".join(f"- {name}: {one['setting']}" for name, one in found["contenders"].items() if "setting" in one),
         _ours(found),
         "Where a refresh's time goes, in ms (partials: reading the records and folding them; fold: reading partials "
@@ -63,7 +64,8 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
 def _row(name: str, one: Mapping[str, Any]) -> str:
     label = f"**{name}**" if name == OURS else name
     if not one.get("refresh"):
-        why = (one.get("missing") or one.get("stopped", "")).replace("|", "/")
+        told = one.get("missing") or one.get("stopped") or f"wrong: {one['wrong'][0]}"
+        why = " ".join(told.replace("|", "/").split())
         return f"| {label} | - | {why} |{' |' * (len(COLUMNS) - 1)}"
     cells = [
         str(one["queries"]) + ("; " + one["stopped"] if "stopped" in one else ""),

@@ -55,7 +55,7 @@ class Size:
     many_measured: int = 3
     patience_s: int = 120  # of a rival, before the rest of it is left out
     kernel_rows: int = 10_000_000
-    kernel_sizes: tuple[int, ...] = (1 << 4, 1 << 10, 1 << 16, 1 << 20)
+    kernel_sizes: tuple[int, ...] = (1 << 4, 1 << 8, 1 << 12, 1 << 16, 1 << 20)
     seed: int = 7
 
     @property

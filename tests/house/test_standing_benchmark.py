@@ -15,7 +15,7 @@ from benchmarks.standing.course import Course
 from benchmarks.standing.goals import EXPERIMENT, UNFINISHED, standing_goals
 from benchmarks.standing.oracle import nothing_empty, same
 from benchmarks.standing.ours import Ours
-from benchmarks.standing.race import Race
+from benchmarks.standing.race import Race, wrong_answers
 from benchmarks.standing.rivals import RIVALS
 from benchmarks.standing.section import lines_of, section
 from benchmarks.standing.stream import AXIS, SLOT_ZERO, Size, batch, due, queries
@@ -39,6 +39,8 @@ def test_a_tiny_race_is_run_compared_kept_and_told(tmp_path: Path) -> None:
     found = Race(TINY, tmp_path / "work", keep=keep).run()
     assert {one.name for one in rivals} | {"ours"} == found["contenders"].keys()
     assert kept[0] == 1
+    assert wrong_answers(found) == []
+    assert not [one["missing"] for one in found["contenders"].values() if one.get("missing", "").startswith("failed")]
     assert all(len(one["refresh"]) == TINY.measured for one in found["contenders"].values() if "missing" not in one)
     again = Race(TINY, tmp_path / "again", json.loads(store.path.read_text())["experiments"][UNFINISHED]).run()
     assert again["contenders"]["ours"]["late"]["reports"] == found["contenders"]["ours"]["late"]["reports"]
@@ -80,7 +82,7 @@ def test_contenders_that_take_long_answer_rightly(make: type, tmp_path: Path) ->
     course = Course(TINY, queries(TINY), SLOT_ZERO, TINY.measured)
     course.work_out()
     found = Race(TINY, tmp_path / "race")._rival(make, course)
-    assert "refresh" in found or "uv pip install" in found["missing"], found
+    assert found.get("refresh") or "uv pip install" in found["missing"], found
 
 
 def test_what_is_measured_of_a_slot_is_what_falls_due_in_it(tmp_path: Path) -> None:
