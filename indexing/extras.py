@@ -19,6 +19,7 @@ from tidewheel.indexing.errors import NotInstalled
 EXTRAS = {
     "spark": ("pyspark", "py4j", "delta"),
     "airflow": ("airflow",),
+    "frames": ("pandas", "polars"),
     "plots": ("matplotlib",),
     "sketches": ("datasketches",),
     "solver": ("highspy",),

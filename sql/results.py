@@ -13,9 +13,13 @@ from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import counted
 from tidewheel.sql.access import Access
+from tidewheel.sql.frames import pandas_frame, polars_frame
+from tidewheel.sql.shown import ROWS_SHOWN, html_table
 from tidewheel.storage.python_values import python_values
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
     import pyarrow as pa
 
 
@@ -39,11 +43,31 @@ class Result:
         self._rows = rows
         self._translate = translate
         self._owner = owner  # the connection a stream reads from must outlive it
+        self._ahead: list[pa.RecordBatch] = []  # read already, only to be shown
 
     def __repr__(self) -> str:
         rows = "a stream" if self._table is None else counted(self._table.num_rows, "row")
+        return f"<Result of {self._said(rows)} of {', '.join(self.columns)}>"
+
+    def _said(self, rows: str) -> str:
         read = ", ".join(f"{name} version {version}".strip() for name, version in self.versions.items())
-        return f"<Result of {read} as of {iso(self.as_of_us)}: {rows} of {', '.join(self.columns)}>"
+        return f"{read} as of {iso(self.as_of_us)}: {rows}"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook; of a stream they are read ahead, and still come."""
+        rows, more = self._first_rows()
+        said = self._said("more" if more else counted(len(rows), "row"))
+        return html_table(self.columns, rows, f"{said}{f', the first {len(rows)} of them' * more}")
+
+    def _first_rows(self) -> tuple[list[tuple[Any, ...]], bool]:
+        """As many as are shown, and whether there are more."""
+        if self._table is not None:
+            rows = self._table.num_rows
+            return _tuples(self._table.slice(0, min(rows, ROWS_SHOWN))), rows > ROWS_SHOWN
+        while sum(len(batch) for batch in self._ahead) <= ROWS_SHOWN and (batch := self._next_batch()) is not None:
+            self._ahead.append(batch)
+        rows = [row for batch in self._ahead for row in _tuples(batch.slice(0, ROWS_SHOWN + 1))]
+        return rows[:ROWS_SHOWN], len(rows) > ROWS_SHOWN
 
     @property
     def access(self) -> Access:
@@ -85,6 +109,23 @@ class Result:
         whole = self._whole()
         return pa.table(whole) if isinstance(whole, Table) else whole
 
+    def df(self) -> pandas.DataFrame:
+        """All rows as a data frame of pandas; whole numbers stay whole, beside NULLs too."""
+        return pandas_frame(self.arrow())
+
+    def pl(self) -> polars.DataFrame:
+        """All rows as a data frame of Polars."""
+        return polars_frame(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows for whoever takes Arrow, batch by batch if they are a stream: `polars.DataFrame(result)`."""
+        import pyarrow as pa
+
+        rows: Any = self._table
+        if rows is None:
+            rows = pa.RecordBatchReader.from_batches(self.schema, self._stream())
+        return rows.__arrow_c_stream__(requested_schema)
+
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows as Python values; moments have the time zone UTC."""
         return _tuples(self._whole())
@@ -125,17 +166,21 @@ class Result:
         return self._table
 
     def _stream(self) -> Iterator[pa.RecordBatch]:
+        while self._ahead:
+            yield self._ahead.pop(0)
+        while (batch := self._next_batch()) is not None:
+            yield batch
+
+    def _next_batch(self) -> pa.RecordBatch | None:
         import pyarrow as pa
 
         assert not isinstance(self._rows, Table)
-        while True:
-            try:
-                batch = self._rows.read_next_batch()
-            except StopIteration:
-                return
-            except (duckdb.Error, pa.ArrowException, OSError) as error:
-                raise self._translate(error) from error
-            yield batch
+        try:
+            return self._rows.read_next_batch()
+        except StopIteration:
+            return None
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise self._translate(error) from error
 
 
 def _tuples(rows: Table | pa.Table | pa.RecordBatch) -> list[tuple[Any, ...]]:

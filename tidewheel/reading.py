@@ -1,4 +1,4 @@
-"""An archive as it is read: by DuckDB, Spark is never started.
+"""An archive as it is read: by DuckDB; Spark is started by nobody but who asks for its DataFrame.
 
 Every answer is exact as of one moment, the present one unless `as_of` names another.
 """
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tidewheel.derived import names_answers
 from tidewheel.handle import Handle
+from tidewheel.indexing.extras import needed
 from tidewheel.moments import Moment, moment_us
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+    from pyspark.sql import DataFrame, SparkSession
 
     from tidewheel.sql.explanations import Explanation
     from tidewheel.sql.questions import Question
@@ -72,6 +74,18 @@ class Reading(Handle):
     def connect(self, *, as_of: Moment | None = None) -> DuckDBPyConnection:
         """A DuckDB connection of your own with the view `live` and the macros probe and probe_range."""
         return self.reader.connect(as_of_us=_optional_us(as_of))
+
+    def spark(self, session: SparkSession | None = None, *, as_of: Moment | None = None) -> DataFrame:
+        """The live records as a DataFrame of Spark, at one version, read through Delta; a filter prunes files.
+
+        The session must know Delta, as that of `tidewheel update` does, which is taken where none is given.
+        """
+        with needed("for DataFrames of Spark"):
+            from tidewheel.jobs.live import live_frame
+            from tidewheel.jobs.process.session import open_session
+
+        pinned = self.reader.session(_optional_us(as_of))
+        return live_frame(session or open_session(), pinned.only.snapshot, pinned.as_of_us)
 
     def published_view(self, dialect: str = "duckdb") -> str:
         """A view of the live records for people who read the table directly: duckdb, duckdb_delta or spark.

@@ -28,7 +28,19 @@ __all__ = ["eight_slots_built"]
 
 ROOT = Path(__file__).parent.parent.parent
 OURS = ("bench", "dev")  # extras of those who work on the project
-WITHOUT = ("pyspark", "py4j", "delta_spark", "airflow", "apache_airflow", "matplotlib", "datasketches", "highspy")
+WITHOUT = (
+    "pyspark",
+    "py4j",
+    "delta_spark",
+    "airflow",
+    "apache_airflow",
+    "pandas",
+    "polars",
+    "_polars",
+    "matplotlib",
+    "datasketches",
+    "highspy",
+)
 PROBE = """
 import sys, tidewheel
 from tidewheel.indexing.errors import NotInstalled
