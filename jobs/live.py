@@ -10,10 +10,13 @@ from tidewheel.storage.snapshot import Snapshot
 
 
 def live_frame(spark: SparkSession, snapshot: Snapshot, as_of_us: int) -> DataFrame:
-    """The records of one version that are alive at a moment. Files in which nothing is alive are not opened: Delta
-    knows the bounds of `valid_until`, and those of the key for further filters."""
+    """The records of one version that are alive at a moment. Files in which nothing is alive are not opened.
+
+    By the bounds of slots: those of moments Delta takes with a millisecond to spare, which is too much at a slot's end.
+    """
     reader = spark.read.format("delta").option("versionAsOf", snapshot.version)
     frame = reader.load(snapshot.location.spark_uri)
     shown = [F.col(quoted(field.name)) for field in snapshot.columns]
     alive = F.col("valid_until") > F.timestamp_micros(F.lit(as_of_us))
-    return frame.where(alive).select(*shown, "ins_slot", "exp_slot", "valid_until")
+    not_over = F.col("exp_slot") >= snapshot.definition.axis.slot_of(as_of_us)
+    return frame.where(alive & not_over).select(*shown, "ins_slot", "exp_slot", "valid_until")

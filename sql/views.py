@@ -1,12 +1,13 @@
 """Views for people who read the table without tidewheel: the same rule, as a statement of their own engine.
 
     duckdb        the files of one version, listed: needs nothing but DuckDB
+    duckdb_log    the table, through its own log: needs nothing but DuckDB either, and follows new versions
     duckdb_delta  the table, through DuckDB's delta extension
     spark         the table, through Delta
 
-The last two follow new versions of a live archive. A historic archive is read as of the end of its data, which moves
-with each version, so its views stay at the version they were made for. A view of one version works until the grace
-period has passed since its files were replaced.
+The last two follow new versions of a live archive as well. By them a historic archive is read as of the end of its
+data, which moves with each version, so these views stay at the version they were made for. A view of one version
+works until the grace period has passed since its files were replaced.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.as_of import watermark_end_us
+from tidewheel.sql.log_view import log_view
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_literal
 from tidewheel.sql.relations import LIVE_EXTRA, LocalFiles, Shape
 from tidewheel.sql.templates import render
@@ -39,16 +41,26 @@ def published_name(snapshot: Snapshot) -> str:
 
 def _duckdb(snapshot: Snapshot) -> tuple[str, Sql]:
     """The listed files, with the columns that some of them lack."""
-    if not snapshot.location.is_local:
-        raise InvalidInput(
-            "DuckDB reads object stores through an extension only", "publish the view for duckdb_delta or spark"
-        )
+    _refuse_store(snapshot)
     shape, files = Shape.of(snapshot), snapshot.files
     local = LocalFiles(snapshot.location)
     source = shape.stored(local.listed(files) if files else None)
     return "the files of this version; publish it anew after updates", _rendered(
         snapshot, Sql(f"({source})"), _duckdb_as_of(snapshot), quote_identifier
     )
+
+
+def _refuse_store(snapshot: Snapshot) -> None:
+    if not snapshot.location.is_local:
+        raise InvalidInput(
+            "DuckDB reads object stores through an extension only", "publish the view for duckdb_delta or spark"
+        )
+
+
+def _duckdb_log(snapshot: Snapshot) -> tuple[str, Sql]:
+    _refuse_store(snapshot)
+    heading = "follows new versions; publish it anew for a new column"
+    return heading, log_view(snapshot, quote_identifier(published_name(snapshot)))
 
 
 def _duckdb_delta(snapshot: Snapshot) -> tuple[str, Sql]:
@@ -76,6 +88,7 @@ def _spark(snapshot: Snapshot) -> tuple[str, Sql]:
 
 DIALECTS: dict[str, Callable[[Snapshot], tuple[str, Sql]]] = {
     "duckdb": _duckdb,
+    "duckdb_log": _duckdb_log,
     "duckdb_delta": _duckdb_delta,
     "spark": _spark,
 }

@@ -88,7 +88,7 @@ class Reading(Handle):
         return live_frame(session or open_session(), pinned.only.snapshot, pinned.as_of_us)
 
     def published_view(self, dialect: str = "duckdb") -> str:
-        """A view of the live records for people who read the table directly: duckdb, duckdb_delta or spark.
+        """A view of the live records for people who read the table directly: duckdb, duckdb_log, duckdb_delta or spark.
 
         Of the answers of standing queries (NAME.answers), also one for each query.
         """

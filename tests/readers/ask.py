@@ -79,6 +79,10 @@ def duckdb_delta_view(asked: Asked) -> tuple[Answer, Answer]:
     return by_duckdb(asked, '"small"', f"{_delta_extension()}; {asked.views['duckdb_delta']}")
 
 
+def duckdb_log_view(asked: Asked) -> tuple[Answer, Answer]:
+    return by_duckdb(asked, '"small"', asked.views["duckdb_log"])
+
+
 def _delta_extension() -> str:
     import duckdb_extension_delta
 
@@ -232,6 +236,7 @@ READERS = {
         duckdb_view,
         duckdb_delta,
         duckdb_delta_view,
+        duckdb_log_view,
         deltalake_dataset,
         deltalake_pandas,
         deltalake_datafusion,

@@ -28,8 +28,8 @@ from tidewheel.storage.statistics_columns import PROPERTY
 
 pytestmark = pytest.mark.usefixtures("spark")
 BY_DEFAULT = ("string", "binary", "double")
-HERE = ("ours", "duckdb_files", "duckdb_view", "deltalake_dataset")
-DUCKDB = ("duckdb_files", "duckdb_view")
+HERE = ("ours", "duckdb_files", "duckdb_view", "duckdb_log_view", "deltalake_dataset")
+DUCKDB = ("duckdb_files", "duckdb_view", "duckdb_log_view")
 DELTALAKE = ("deltalake_dataset", "deltalake_pandas")
 ELSEWHERE = (
     Environment("duckdb_1_4", ("duckdb<1.5", "pyarrow", "pytz"), DUCKDB),

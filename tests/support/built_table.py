@@ -56,10 +56,11 @@ class BuiltTable:
         retention: Retention | None = None,
         row_group_rows: int = 10_000,
         file_rows_max: int = 1_000_000,
+        name: str = "built",
     ) -> BuiltTable:
         layout = Layout(LayoutKind.ROUND_ROBIN, *classes, span=36)
         definition = Definition(
-            name="built",
+            name=name,
             key=tuple(key),
             axis=TimeAxis(interval_us),
             max_lifetime_us=36 * interval_us,

@@ -24,7 +24,7 @@ from tests.support.archives import EVERYTHING, SmallArchive, generation_of
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.core.slots import moment
 from tidewheel.jobs.update import update
-from tidewheel.sql.views import published_view
+from tidewheel.sql.views import DIALECTS, published_view
 
 ASK = Path(__file__).parent.parent / "readers" / "ask.py"
 SLOTS = 2
@@ -91,7 +91,8 @@ class Swept:
     def write(self) -> None:
         """The questions as the table is now."""
         snapshot = self.archive.snapshot()
-        views = {dialect: published_view(snapshot, dialect) for dialect in ("duckdb", "duckdb_delta", "spark")}
+        self.archive.job.table.write_checkpoint(snapshot)
+        views = {dialect: published_view(snapshot, dialect) for dialect in DIALECTS}
         files = [snapshot.location.child(fact.path) for fact in snapshot.files]
         told = {"table": snapshot.location.uri, "files": files, "views": views, "questions": self.questions}
         (self.folder / "questions.json").write_text(json.dumps(told))

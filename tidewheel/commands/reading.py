@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FORMATS = ("table", "csv", "json", "parquet", "arrow")
-_DIALECTS = ("duckdb", "duckdb_delta", "spark")
+_DIALECTS = ("duckdb", "duckdb_log", "duckdb_delta", "spark")
 EXPLAIN = click.option("--explain", is_flag=True, help="Tell what is opened and why, instead of the rows.")
 
 
@@ -152,7 +152,7 @@ def sql(
       tidewheel sql "select plan, count(*) as flows from netflow group by plan"
       tidewheel sql "select count(*) from netflow semi join twin using (src_ip)" --archive twin=archives/netflow.toml
       tidewheel sql "select * from netflow order by bytes" --hold 2h --format parquet --output sorted.parquet
-      tidewheel sql netflow --view duckdb
+      tidewheel sql netflow --view duckdb_log
     """  # fmt: skip
     archive, query = _archive_and_query(given, dialect is not None)
     output.archive = archive or ""
