@@ -8,6 +8,7 @@ from dataclasses import replace
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.rules.status import Awaiting, Status, status_of
 from tidewheel.indexing.rules.vacuum import Hold, StoredFile, unreferenced
+from tidewheel.storage.care import last_audit, last_vacuum
 from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
 from tidewheel.storage.holds import held_versions
 from tidewheel.storage.ledger_store import state_of
@@ -23,7 +24,13 @@ def status(job: ArchiveJob, *, listing: bool = True) -> Status:
     if not listing:
         return told
     listed = stored_files(snapshot.location)
-    return replace(told, awaiting=_awaiting(snapshot, listed), holds=_holds(snapshot, listed, now_us))
+    return replace(
+        told,
+        awaiting=_awaiting(snapshot, listed),
+        holds=_holds(snapshot, listed, now_us),
+        vacuumed=last_vacuum(job.location),
+        audited=last_audit(job.location),
+    )
 
 
 def _awaiting(snapshot: Snapshot, listed: Sequence[StoredFile]) -> Awaiting:

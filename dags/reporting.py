@@ -50,6 +50,6 @@ def write_metrics(archive: Archive, log: Any) -> None:
     try:
         snapshot = archive.snapshot()
         missing = missing_slots(state_of(snapshot), due_now(archive))
-        write_metrics_file(folder, snapshot, sum(last - first + 1 for first, last in missing))
+        write_metrics_file(folder, snapshot, sum(last - first + 1 for first, last in missing), archive.gauges())
     except Exception as error:
         log.warning("the metrics of this archive could not be written to %s: %s", folder, error)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import MICROS_PER_SECOND
 from tidewheel.indexing.core.state import TableState
+from tidewheel.indexing.rules.status import Status
 from tidewheel.storage.ledger_store import all_receipts, receipts_after, state_of
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
@@ -43,6 +44,16 @@ GAUGES = (
     Family("tidewheel_live_rows", "gauge", "Records that are alive at the watermark."),
     Family("tidewheel_stored_files", "gauge", "Data files of the newest version."),
     Family("tidewheel_stored_bytes", "gauge", "Bytes of these files."),
+    Family("tidewheel_dead_rows", "gauge", "Records in these files that are not alive any more."),
+    Family("tidewheel_dead_bytes", "gauge", "Their share of the bytes."),
+    Family("tidewheel_awaiting_files", "gauge", "Files that left the archive and wait for vacuum."),
+    Family("tidewheel_awaiting_bytes", "gauge", "Bytes of these files."),
+    Family("tidewheel_watermark_lag_seconds", "gauge", "How far the watermark is behind the present."),
+    Family("tidewheel_deadline_timestamp_seconds", "gauge", "Moment by which the bytes of what expires now are gone."),
+    Family("tidewheel_quarantined_rows", "gauge", "Records that are set aside, by the rule they broke."),
+    Family("tidewheel_vacuum_timestamp_seconds", "gauge", "Moment of the last vacuum."),
+    Family("tidewheel_audit_timestamp_seconds", "gauge", "Moment of the last audit."),
+    Family("tidewheel_audit_findings", "gauge", "What the last audit found; none is clean."),
 )
 COUNTERS = (
     Family("tidewheel_commits_total", "counter", "Commits by operation."),
@@ -57,10 +68,10 @@ COUNTERS = (
 Samples = Mapping[tuple[str, str], float]  # by sample name and labels, without the archive's
 
 
-def write_metrics_file(folder: str | Path, snapshot: Snapshot, missing: int) -> Path:
+def write_metrics_file(folder: str | Path, snapshot: Snapshot, missing: int, looked: Samples | None = None) -> Path:
     """Bring the archive's file up to the snapshot's version. Cost: the receipts since the file was written.
 
-    How many slots are missing is for the schedule to say.
+    How many slots are missing is for the schedule to say; `looked` are the gauges of a look at it (`looked_at`).
     """
     name = snapshot.definition.name
     location = Location.of(folder)
@@ -75,15 +86,46 @@ def write_metrics_file(folder: str | Path, snapshot: Snapshot, missing: int) -> 
     counters = _added_up(known, (receipt for _, receipt in receipts))
     committed = max((receipt.committed_us for _, receipt in receipts), default=None)
     gauges = _gauges(state_of(snapshot), missing, committed, known)
-    location.write_bytes(str(path), metrics_text(name, {**gauges, **counters}).encode())
+    samples = {**gauges, **(looked or {}), **counters}
+    location.write_bytes(str(path), metrics_text(name, samples).encode())
     return path
 
 
-def metrics_text(archive: str, samples: Samples) -> str:
-    """The samples as text; a family's name is that of its samples, unlike in OpenMetrics."""
+def openmetrics(snapshot: Snapshot, missing: int, looked: Samples) -> str:
+    """The same at once, as OpenMetrics. Cost: all receipts."""
+    receipts = [receipt for _, receipt in all_receipts(snapshot)]
+    committed = max((receipt.committed_us for receipt in receipts), default=None)
+    gauges = _gauges(state_of(snapshot), missing, committed, {})
+    samples = {**gauges, **looked, **_added_up({}, receipts)}
+    return metrics_text(snapshot.definition.name, samples, ending="_total") + "# EOF\n"
+
+
+def looked_at(status: Status, quarantined: Mapping[str, int]) -> Samples:
+    """The gauges that a look at the archive gives beside its newest version: `quarantined` counts records by rule."""
+    gauges: dict[str, float] = {
+        "tidewheel_dead_rows": status.rows_dead,
+        "tidewheel_dead_bytes": status.bytes_stored - status.bytes_live,
+        "tidewheel_deadline_timestamp_seconds": _seconds(status.deadline.gone_us),
+    }
+    if (lag_us := status.lag_us) is not None:
+        gauges["tidewheel_watermark_lag_seconds"] = _seconds(max(0, lag_us))
+    if (awaiting := status.awaiting) is not None:
+        gauges["tidewheel_awaiting_files"], gauges["tidewheel_awaiting_bytes"] = awaiting.files, awaiting.bytes
+    if (vacuumed := status.vacuumed) is not None:
+        gauges["tidewheel_vacuum_timestamp_seconds"] = _seconds(vacuumed.at_us)
+    if (audited := status.audited) is not None:
+        gauges["tidewheel_audit_timestamp_seconds"] = _seconds(audited.at_us)
+        gauges["tidewheel_audit_findings"] = audited.findings
+    by_rule = {("tidewheel_quarantined_rows", f'rule="{rule}"'): rows for rule, rows in quarantined.items()}
+    return {(name, ""): value for name, value in gauges.items()} | by_rule
+
+
+def metrics_text(archive: str, samples: Samples, *, ending: str = "") -> str:
+    """The samples as text; a family's name is that of its samples, but for an ending that OpenMetrics leaves out."""
     lines = []
     for family in (*GAUGES, *COUNTERS):
-        lines += [f"# HELP {family.name} {family.help}", f"# TYPE {family.name} {family.kind}"]
+        said_name = family.name.removesuffix(ending) if ending else family.name
+        lines += [f"# HELP {said_name} {family.help}", f"# TYPE {said_name} {family.kind}"]
         for (name, labels), value in sorted(samples.items()):
             if name == family.name:
                 said = f'archive="{archive}"' + (f",{labels}" if labels else "")
@@ -111,6 +153,10 @@ def _gauges(state: TableState, missing: int, committed_us: int | None, known: Sa
     elif committed in known:
         gauges[committed[0]] = known[committed]
     return {(name, ""): value for name, value in gauges.items()}
+
+
+def _seconds(micros: int) -> float:
+    return micros / MICROS_PER_SECOND
 
 
 def _added_up(known: Samples, receipts: Iterable[Receipt]) -> dict[tuple[str, str], float]:

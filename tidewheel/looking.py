@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from tidewheel.derived import row_check
 from tidewheel.handle import Handle
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.rules.care import Audited
 from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tidewheel.indexing.rules.changes import Change
     from tidewheel.indexing.rules.status import Status
     from tidewheel.jobs.audit.compare import AuditReport
+    from tidewheel.storage.metrics import Samples
 
 
 class Looking(Handle):
@@ -31,14 +34,31 @@ class Looking(Handle):
         # Without the file: an archive can be looked at while its file still says something else than the table.
         return status(replace(self.job, file=None))
 
+    def metrics(self) -> str:
+        """What a monitoring system asks of an archive, as OpenMetrics text. Cost: all receipts, one listing."""
+        from tidewheel.storage.metrics import openmetrics
+
+        missing = sum(last - first + 1 for first, last in self.status().missing)
+        return openmetrics(self.snapshot(), missing, self.gauges())
+
+    def gauges(self) -> Samples:
+        """Of these, what is not in the newest version itself: what waits for vacuum, when it was looked after, ..."""
+        from tidewheel.storage.metrics import looked_at
+
+        return looked_at(self.status(), Counter(one.rule for one in self.quarantined()))
+
     def audit(self, *, deep: bool | None = None) -> AuditReport:
         """Compare what the ledger says is alive with what is in the files, cell by cell; with `deep`, row by row.
 
-        Unless told, as deep as what is installed allows; `left_out` of the report says what was not looked at.
+        Unless told, as deep as what is installed allows; `left_out` of the report says what was not looked at. When it
+        was and how much was found is noted beside the archive, nothing else is changed.
         """
         from tidewheel.jobs.audit.compare import audit
+        from tidewheel.storage.care import note_care
 
-        return audit(self.job, deep=deep, rows=row_check(self))
+        report = audit(self.job, deep=deep, rows=row_check(self))
+        note_care(self.location, Audited(self.now_us(), report.version, len(report.findings), report.deep))
+        return report
 
     def quarantined(self, start: Moment | None = None, end: Moment | None = None) -> list[Quarantined]:
         """The records that were set aside, with the rule they broke: of the slot that starts at a moment, of those of

@@ -14,6 +14,7 @@ from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.slots import count_of, gaps_of, gaps_within, range_members
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.extras import needed
+from tidewheel.indexing.rules.care import Vacuumed
 from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
@@ -141,8 +142,13 @@ class Writing(Handle):
     def vacuum(self, *, dry_run: bool = False) -> VacuumReport:
         """Delete the files that left the archive longer ago than the grace period."""
         from tidewheel.commits.vacuum import vacuum
+        from tidewheel.storage.care import note_care
 
-        return vacuum(self.job, dry_run=dry_run)
+        report = vacuum(self.job, dry_run=dry_run)
+        if not dry_run:
+            deleted = sum(report.files.values()), sum(report.bytes.values())
+            note_care(self.location, Vacuumed(self.now_us(), report.version, *deleted))
+        return report
 
     def slots_to_fill(
         self,

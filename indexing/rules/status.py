@@ -10,6 +10,7 @@ from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.slots import TimeAxis, gaps_of, iso
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
+from tidewheel.indexing.rules.care import Audited, Vacuumed
 from tidewheel.indexing.rules.deadline import Deadline, deadline_of
 from tidewheel.indexing.rules.vacuum import Hold
 
@@ -63,6 +64,8 @@ class Status:
     deadline: Deadline
     awaiting: Awaiting | None = None
     holds: tuple[Hold, ...] = ()
+    vacuumed: Vacuumed | None = None
+    audited: Audited | None = None
 
     @property
     def applied_through_us(self) -> int | None:
@@ -120,6 +123,8 @@ class Status:
             "grid": [square.to_json() for square in self.grid],
             "awaiting": None if self.awaiting is None else dict(self.awaiting.__dict__),
             "holds": [one.to_json() for one in self.holds],
+            "vacuumed": None if self.vacuumed is None else self.vacuumed.to_json(),
+            "audited": None if self.audited is None else self.audited.to_json(),
             "deadline": self.deadline.to_json(),
         }
 

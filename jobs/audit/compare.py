@@ -56,6 +56,7 @@ class AuditReport:
     seconds: float = 0.0
     remedy: str = ""
     left_out: str = ""
+    deep: bool = False
 
     @property
     def clean(self) -> bool:
@@ -105,6 +106,7 @@ def audit(job: ArchiveJob, *, deep: bool | None = None, rows: RowCheck | None = 
         seconds=perf_counter() - started,
         remedy=_remedy(job, snapshot, findings),
         left_out=left_out,
+        deep=check is not None and not left_out,
     )
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from deltalake import Field
 from deltalake.schema import PrimitiveType
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families
 
+import tidewheel
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.commits.commit import commit
 from tidewheel.indexing.core.cells import Cell
@@ -99,3 +101,43 @@ def test_an_archive_without_batches_has_metrics_too(table: BuiltTable, tmp_path:
     assert value_of(samples, "tidewheel_version") == 0
     assert value_of(samples, "tidewheel_commits_total", operation="init") == 1
     assert not any(name == "tidewheel_watermark_timestamp_seconds" for name, _ in samples)
+
+
+def test_openmetrics_tells_what_a_look_finds_and_the_same_counts(table: BuiltTable, tmp_path: Path) -> None:
+    bring(table, 10, 100)
+    before = openmetrics_of(table)
+    assert value_of(before, "tidewheel_commits_total", operation="update") == 1
+    assert ("tidewheel_audit_findings", BUILT) not in before
+    archive = tidewheel.open(table.location.uri)
+    archive.vacuum()
+    report = archive.audit(deep=False)
+    assert report.findings, "the batch's files were never written"
+    after = openmetrics_of(table)
+    assert value_of(after, "tidewheel_audit_findings") == len(report.findings)
+    assert value_of(after, "tidewheel_vacuum_timestamp_seconds") <= value_of(after, "tidewheel_audit_timestamp_seconds")
+    assert value_of(after, "tidewheel_awaiting_bytes") == 0
+    assert value_of(after, "tidewheel_deadline_timestamp_seconds") > 0
+    # What the files in a folder tell is the same, with what was missing by the schedule.
+    path = write_metrics_file(tmp_path / "metrics", table.snapshot, 0, archive.gauges())
+    assert parsed(path.read_text()).keys() == after.keys()
+    assert archive.status().to_json()["audited"]["findings"] == len(report.findings)
+
+
+def test_what_was_noted_badly_is_as_good_as_nothing(table: BuiltTable) -> None:
+    archive = tidewheel.open(table.location.uri)
+    archive.vacuum()
+    for text in (b"", b"[]", b'{"at_us": "x"}', b"{}"):
+        table.path("_tidewheel/care/vacuum.json").write_bytes(text)
+        assert archive.status().vacuumed is None
+
+
+BUILT = frozenset({("archive", "built")})
+
+
+def openmetrics_of(table: BuiltTable) -> Parsed:
+    """As a scraper of OpenMetrics reads it: the ending of a counter is no part of its family's name."""
+    text = tidewheel.open(table.location.uri).metrics()
+    assert text.endswith("\n# EOF\n")
+    families = list(openmetrics_families(text))
+    assert not [family.name for family in families if family.name.endswith("_total")]
+    return {(sample.name, frozenset(sample.labels.items())): sample.value for one in families for sample in one.samples}

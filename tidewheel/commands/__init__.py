@@ -6,7 +6,7 @@ import click
 
 from tidewheel.commands.beginning import completion, new
 from tidewheel.commands.changing import forget, migrate, undo, vacuum
-from tidewheel.commands.looking import audit, changes, history, quarantine, status
+from tidewheel.commands.looking import audit, changes, history, metrics, quarantine, status
 from tidewheel.commands.planning import advise, forecast
 from tidewheel.commands.playing import demo
 from tidewheel.commands.querying import ask, query, refresh
@@ -28,6 +28,7 @@ COMMANDS: tuple[click.Command, ...] = (
     changes,
     quarantine,
     audit,
+    metrics,
     advise,
     forecast,
     migrate,

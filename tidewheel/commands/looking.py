@@ -153,6 +153,24 @@ def quarantine(output: Output, archive: str, slot: str | None, limit: int) -> No
 
 @command
 @ARCHIVE
+def metrics(output: Output, archive: str) -> None:
+    """Print what a monitoring system asks: rows, bytes, lag, deadline, vacuum, audit, as OpenMetrics text.
+
+    A Grafana dashboard over these names lies in examples/grafana. Under Airflow each run writes a file of them into the
+    folder $TIDEWHEEL_METRICS.
+
+    \b
+    Examples:
+      tidewheel metrics netflow
+      tidewheel metrics netflow > /var/lib/node_exporter/netflow.prom
+    """
+    with opened(output, archive, "looking") as opened_archive:
+        text = opened_archive.metrics()
+    output.show({"metrics": text}, text.rstrip)
+
+
+@command
+@ARCHIVE
 @click.option(
     "--deep/--quick",
     default=None,

@@ -40,11 +40,20 @@ def _facts(status: Status, backfill: str) -> Iterator[tuple[str, Text | str]]:
     if status.awaiting is not None:
         waiting = status.awaiting
         yield "for vacuum", f"{size(waiting.bytes)} in {counted(waiting.files, 'file')} no longer in the archive"
+    yield from _care(status)
     if status.holds:
         yield (
             "held",
             "; ".join(f"version {one.version} until {short_iso(one.until_us)} by {one.holder}" for one in status.holds),
         )
+
+
+def _care(status: Status) -> Iterator[tuple[str, Text | str]]:
+    if (vacuumed := status.vacuumed) is not None:
+        yield "vacuumed", f"{short_iso(vacuumed.at_us)}, {size(vacuumed.bytes)} deleted"
+    if (audited := status.audited) is not None:
+        what = Text(f"{counted(audited.findings, 'finding')}", style="bold red") if audited.findings else Text("clean")
+        yield "audited", Text.assemble(f"{short_iso(audited.at_us)}, ", what, "" if audited.deep else ", a quick one")
 
 
 def _applied(status: Status) -> Text | str:
