@@ -86,7 +86,8 @@ RULES = {
         _names(
             "tidewheel.sql tidewheel.indexing.* tidewheel.queries.* tidewheel.storage"
             " arro3 duckdb deltalake pyarrow xxhash"
-        )
+        ),
+        inside=_names("pandas polars"),  # of who asks for their frames
     ),
     # Airflow parses these files every few seconds: what is heavy waits inside the tasks.
     "dags": Rule(
