@@ -92,6 +92,7 @@ def _detail(archive: Archive, overview: Overview, path: Path) -> Detail:
     return Detail(
         overview,
         archive.axis,
+        course=archive.course(),
         gaps=tuple(_gaps(archive, path)),
         history=archive.history(HISTORY_SHOWN),
         answers=answers,

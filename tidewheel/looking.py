@@ -11,6 +11,7 @@ from tidewheel.derived import row_check
 from tidewheel.handle import Handle
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.care import Audited
+from tidewheel.indexing.rules.course import Course, course_of
 from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
@@ -92,6 +93,14 @@ class Looking(Handle):
                 "give a version that `tidewheel history` lists, or -1 for the beginning",
             )
         return [one for one in changes_since(snapshot, since) if through is None or one.version <= through]
+
+    def course(self, last: int = 200) -> Course:
+        """How many records were alive after each of the last commits, and how many of today's will be, slot by slot."""
+        from tidewheel.storage.ledger_store import changes_since, ledger_of
+
+        snapshot = self.snapshot()
+        changes = changes_since(snapshot, max(-1, snapshot.version - last))
+        return course_of(ledger_of(snapshot).cells(), snapshot.watermark, snapshot.definition.axis, changes)
 
     def forecast(self, updates: int, *, assume_last: int = 0) -> Forecast:
         """What the next updates will expire and rewrite; with `assume_last`, batches like the mean of so many slots."""

@@ -119,8 +119,29 @@ def test_a_healthy_archive_is_shown_whole(answered: Path) -> None:
     assert_harmless(page)
     drawn = {one["query"]: one["series"] for one in detail.to_json()["answers"]}
     assert set(drawn["by_key"]["most"]) == {"k = a", "k = b"}
+    assert "none noted" in page
+    assert "if nothing more came, 0 records would be left at" in page
+    course = detail.to_json()["course"]
+    assert course["past"][-1] == course["ahead"][0]
+    assert course["ahead"][0]["rows_live"] == status.rows_live
     kept = tidewheel.open(answered).queries.ask("by_key", last=None).to_pylist()
     assert sorted(drawn["by_key"]["most"]["k = a"].values()) == sorted(row["most"] for row in kept if row["k"] == "a")
+
+
+def test_the_last_vacuum_and_audit_are_shown_with_what_came_of_them(file: Path) -> None:
+    archive = tidewheel.open(file)
+    archive.vacuum()
+    assert archive.audit(deep=False).clean
+    page = detail_page(detail_of(file))
+    assert "deleted" in page
+    assert "clean, a quick one" in page
+    damaged = Path(archive.path, archive.snapshot().files[0].path)
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    found = len(archive.audit(deep=False).findings)
+    assert f"<b>{found} findings" in detail_page(detail_of(file)) or f"<b>{found} finding:" in detail_page(
+        detail_of(file)
+    )
+    assert detail_of(file).to_json()["status"]["audited"]["findings"] == found > 0
 
 
 def test_an_archive_whose_slots_did_not_come_is_late(file: Path) -> None:

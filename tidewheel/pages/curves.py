@@ -40,18 +40,19 @@ def curves(plot: AnswerPlot) -> Markup:
         return element("p", "no number to draw", class_="dim")
     lacking = {(plot.name_of(row), micros(row["window_end"])) for row in plot.rows if row.get("complete", 1.0) < 1}
     colours: dict[str, int] = {}
-    drawn = [_curve(output, plot.series(output), times, lacking, colours) for output in plot.numbers]
+    drawn = [curve(output, plot.series(output), times, lacking, colours) for output in plot.numbers]
     note = "hollow: not every slot of it could be counted" if lacking else None
     return together([*drawn, element("p", note, class_="dim")])
 
 
-def _curve(
+def curve(
     output: str,
     series: Mapping[str, Series],
     times: Sequence[int],
     lacking: set[tuple[str, int]],
     colours: dict[str, int],
 ) -> Markup:
+    """One number: a line for each name. `colours` are those that names have already."""
     shown = dict(list(series.items())[:GROUPS_SHOWN])
     values = [value for one in shown.values() for value in one.values()]
     field = Field(times, min(0.0, *values), max(0.0, *values))

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.printable import counted
+from tidewheel.indexing.rules.care import Audited
+from tidewheel.indexing.rules.course import Course
 from tidewheel.indexing.rules.status import Status
-from tidewheel.pages.curves import curves
+from tidewheel.pages.curves import curve, curves
 from tidewheel.pages.facts import Detail, Overview
 from tidewheel.pages.grid import grids
 from tidewheel.pages.markup import Content, Markup, element, table, together
@@ -43,6 +45,9 @@ def _sections(detail: Detail, status: Status, axis: TimeAxis) -> Iterator[Markup
         yield element("h2", "Missing slots")
         rows = [(counted(gap.slots, "slot"), gap.start, gap.end, element("code", gap.command)) for gap in detail.gaps]
         yield table(("", "from", "to", "when their data is there, bring them with"), rows)
+    if len(detail.course.ahead) > 1:
+        yield element("h2", "Live records")
+        yield _course(detail.course)
     yield element("h2", "Sub-indices")
     yield grids(status)
     if detail.answers or detail.queries_wrong:
@@ -63,6 +68,14 @@ def _sections(detail: Detail, status: Status, axis: TimeAxis) -> Iterator[Markup
     yield _history(detail, axis)
 
 
+def _course(course: Course) -> Markup:
+    series = {"stored until now": course.past, "of these, still alive then": course.ahead}
+    drawn = curve("after each slot", series, sorted({*course.past, *course.ahead}), set(), {})
+    last_us, left = list(course.ahead.items())[-1]
+    said = f"if nothing more came, {counted(left, 'record')} would be left at {short_iso(last_us)}"
+    return together([drawn, element("p", said, class_="dim")])
+
+
 def _facts(status: Status) -> Iterator[tuple[str, Content]]:
     yield "table", together([element("code", status.path), f", version {status.version}"])
     yield "applied through", through_name(status.axis, status.watermark)
@@ -72,9 +85,28 @@ def _facts(status: Status) -> Iterator[tuple[str, Content]]:
     yield "dead, still stored", dead
     if status.awaiting is not None:
         yield "for vacuum", f"{size(status.awaiting.bytes)} in {counted(status.awaiting.files, 'file')}"
+    if (vacuumed := status.vacuumed) is not None:
+        yield "last vacuum", f"{short_iso(_minute(vacuumed.at_us))}, {size(vacuumed.bytes)} deleted"
+    else:
+        yield "last vacuum", "none noted"
+    yield "last audit", _audit_text(status.audited)
     for hold in status.holds:
         yield "held", f"version {hold.version} until {short_iso(hold.until_us)} by {hold.holder}"
     yield "expired now, gone by", gone_text(status)
+
+
+def _audit_text(audited: Audited | None) -> Content:
+    if audited is None:
+        return "none noted"
+    what = f"{counted(audited.findings, 'finding')}: see tidewheel audit" if audited.findings else "clean"
+    at = short_iso(_minute(audited.at_us))
+    return together(
+        [f"{at}, ", element("b", what) if audited.findings else what, "" if audited.deep else ", a quick one"]
+    )
+
+
+def _minute(at_us: int) -> int:
+    return at_us - at_us % 60_000_000
 
 
 def _history(detail: Detail, axis: TimeAxis) -> Markup:
@@ -84,7 +116,7 @@ def _history(detail: Detail, axis: TimeAxis) -> Markup:
 
 def _commit(receipt: Receipt, axis: TimeAxis) -> tuple[str, ...]:
     return (
-        short_iso(receipt.committed_us - receipt.committed_us % 60_000_000),
+        short_iso(_minute(receipt.committed_us)),
         deed_text(receipt, axis),
         count(sum(one.stored for one in receipt.slots)) if receipt.slots else "",
         count(sum(one.quarantined for one in receipt.slots)) if receipt.slots else "",

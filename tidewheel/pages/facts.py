@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tidewheel.answer_plot import AnswerPlot
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.rules.course import Course
 from tidewheel.indexing.rules.status import Status
 
 HEALTHY, LATE, WAITING = "healthy", "late", "waiting"
@@ -86,6 +87,7 @@ class Detail:
 
     overview: Overview
     axis: TimeAxis | None = None
+    course: Course = field(default_factory=lambda: Course({}, {}))
     gaps: Sequence[Gap] = ()
     history: Sequence[tuple[int, Receipt]] = ()
     answers: Sequence[Answers] = ()
@@ -94,6 +96,7 @@ class Detail:
     def to_json(self) -> dict[str, Any]:
         return {
             **self.overview.to_json(),
+            "course": self.course.to_json(),
             "gaps": [gap.__dict__ for gap in self.gaps],
             "history": [{"version": version, "receipt": receipt.to_json()} for version, receipt in self.history],
             "answers": [one.to_json() for one in self.answers],
