@@ -14,7 +14,7 @@ from pathlib import Path
 import tidewheel
 
 PLANS = ("free", "paid", "audit", "trial")  # nobody has said how long a trial's flows may be kept
-LEFT = "select plan, count(*) as flows, sum(bytes) as bytes from live group by plan order by plan"
+LEFT = "select plan, count(*) as flows, sum(bytes)::bigint as bytes from live group by plan order by plan"
 
 
 def main(folder: Path) -> None:
@@ -28,7 +28,7 @@ def main(folder: Path) -> None:
     archive.update("2026-11-18T03:00Z")
     print("an hour later:    ", archive.sql(LEFT).rows())
     print("set aside:        ", sorted({(one.rule, one.record["plan"]) for one in archive.quarantined()}))
-    print("one address:      ", archive.probe("10.0.0.2", columns=["at", "bytes"]).df()["bytes"].tolist())
+    print("one address:      ", archive.probe("10.0.0.2").df()["bytes"].agg(["count", "min", "max"]).tolist())
 
 
 def land(folder: Path, hour: int) -> None:

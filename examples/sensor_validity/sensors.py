@@ -12,7 +12,7 @@ from pathlib import Path
 
 import tidewheel
 
-VALID = "select sensor, arg_max(value, at) as value from live group by sensor order by sensor"
+VALID = "select sensor, max_by(value, valid_until) as value from live group by sensor order by sensor"
 FIRST, SECOND = "2026-11-18T10:00Z", "2026-11-18T10:10Z"
 
 
@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     land(folder, "1000", ["hall,2026-11-18T10:01:00Z,19.5,30", "roof,2026-11-18T10:02:00Z,4.5,25"])
     archive.update(FIRST)
     print("corrected: ", archive.sql(VALID).rows())
-    print("untouched: ", archive.audit(deep=False).clean)
+    print("clean:     ", archive.audit(deep=False).clean)
 
 
 def land(folder: Path, name: str, lines: list[str]) -> None:

@@ -13,7 +13,9 @@ import pytest
 import tidewheel
 from tests.support.built_table import HOUR_US, BuiltTable
 from tests.support.columns import column
+from tests.support.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.archive import Archive
+from tidewheel.indexing.core.slots import moment
 from tidewheel.indexing.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -82,12 +84,20 @@ def test_what_fails_on_the_way_is_said_in_our_words(archive: Archive) -> None:
         archive.sql(query).df()
 
 
-def test_spark_reads_what_is_alive_and_opens_nothing_else(
-    spark: SparkSession, table: BuiltTable, archive: Archive
-) -> None:
-    dead = min(table.snapshot.files, key=lambda file: file.exp_max)
-    table.path(dead.path).write_bytes(b"not a file of Parquet")
+def test_spark_reads_what_is_alive_and_opens_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
+    fed = LocalArchive(tmp_path).create()
+    for slot in range(4):
+        at_us = slot * MINUTE_US
+        fed.update({slot: [Event(f"k{n}", slot, at_us + 5, at_us + (n % 5 + 1) * MINUTE_US) for n in range(20)]})
+    archive = tidewheel.open(fed.job.location.uri)
     frame = archive.spark(spark)
-    assert frame.columns == ["key", "size", "ratio", "ins_slot", "exp_slot", "valid_until"]
-    assert sorted(map(tuple, frame.select("key", "size", "ratio").collect())) == sorted(archive.scan().rows())
-    assert archive.spark(spark, as_of="1970-01-01T05:00Z").count() == 0
+    assert frame.columns == ["k", "r", "v", "x", "t", "ins_slot", "exp_slot", "valid_until"]
+    assert sorted(map(tuple, frame.select("k", "v").collect())) == sorted(archive.scan(columns=["k", "v"]).rows())
+    files = fed.job.snapshot().files
+    first = min(files, key=lambda file: file.exp_max)
+    later_us = fed.axis.end_us(first.exp_max)
+    expected = archive.scan(columns=["k", "v"], as_of=moment(later_us)).rows()
+    assert expected
+    Path(fed.job.location.child(first.path)).write_bytes(b"not a file of Parquet")
+    left = archive.spark(spark, as_of=moment(later_us)).select("k", "v")
+    assert sorted(map(tuple, left.collect())) == sorted(expected)
