@@ -26,6 +26,9 @@ DICTIONARY_BYTES = MEBIBYTE // 16
 # What Hadoop puts beside each local file, and `audit --deep` holds its bytes against.
 CHECKED_BYTES = 512
 _CHECKSUMS = b"crc\0"
+# Until it is whole, a local file has a name that no pattern of data files fits: who lists the folder by itself finds
+# whole ones only. Object stores show no other.
+_UNFINISHED = ".unfinished"
 
 
 @dataclass(frozen=True)
@@ -101,13 +104,15 @@ class SortedFiles:
             self._location.filesystem.create_dir(folder)
         number = self._numbers[self._subindex] = self._numbers.get(self._subindex, -1) + 1
         name = f"part-{number:05d}.zstd.parquet"
-        return _File(folder, name, _writer(self._location, f"{folder}/{name}", self._shape))
+        path = f"{folder}/{name}{_UNFINISHED if self._location.is_local else ''}"
+        return _File(folder, name, path, _writer(self._location, path, self._shape))
 
     def _close(self) -> None:
         if self._file is None:
             return
         self._file.writer.close()
         if self._location.is_local:
+            self._location.filesystem.move(self._file.path, f"{self._file.folder}/{self._file.name}")
             _write_checksums(self._location, self._file)
         self._file = None
 
@@ -116,6 +121,7 @@ class SortedFiles:
 class _File:
     folder: str
     name: str
+    path: str  # where it is written
     writer: pq.ParquetWriter
     rows: int = 0
 

@@ -1,7 +1,8 @@
 """A view that follows new versions by plain DuckDB, without an extension: SQL over the table's own log.
 
 It needs a checkpoint to begin with, and a file to learn the columns from. What is missing then, an entry of the log or
-a data file, makes the query fail rather than give other rows.
+a data file, makes the query fail rather than give other rows; so does a vacuum that deletes a file between DuckDB's
+look at the folder and its look at the file.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def at(slot: int) -> str:
 
 
 LIGHT = (
-    "status", "history", "changes --since 1", "probe k1", "probe --range a z", "scan", "audit --quick", "vacuum",
-    "quarantine", "undo --yes", "forget --key k0 --yes", "migrate --stop-and-rebuild --expiration-classes 2",
+    "status", "metrics", "history", "changes --since 1", "probe k1", "probe --range a z", "scan", "audit --quick",
+    "vacuum", "quarantine", "undo --yes", "forget --key k0 --yes", "migrate --stop-and-rebuild --expiration-classes 2",
     f"expire --through {at(SLOTS)} --allow-jump",
     # Everything that is stored is gone by then: files are dropped, none is rewritten.
     f"expire --through {at(SLOTS + SPAN)} --allow-jump",
