@@ -20,6 +20,7 @@ def test_the_page_shows_every_example() -> None:
     assert set(shown()) == {str(path.relative_to(EXAMPLES)) for path in EXAMPLES.glob("*/*.py")}
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("name", shown())
 def test_it_prints_what_the_page_says(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,6 +84,7 @@ def test_what_fails_on_the_way_is_said_in_our_words(archive: Archive) -> None:
         archive.sql(query).df()
 
 
+@pytest.mark.nightly
 def test_spark_reads_what_is_alive_and_opens_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
     fed = LocalArchive(tmp_path).create()
     for slot in range(4):
