@@ -103,11 +103,26 @@ class StandingQueries:
 
         refuse_derived(self._archive, "refresh")
         queries = self._standing()
+        self._refuse_to_lose(queries)
         refresh = Refresh(self._archive.job, queries, planner=self._planner, node=node, budget_s=budget_s)
         if dry_run:
             return replace(refresh.compare(), misread=self.wrong)
         guard_refresh(self._archive.job, queries, allow_many=allow_many)
         return replace(refresh.run(), misread=self.wrong)
+
+    def _refuse_to_lose(self, queries: list[Query]) -> None:
+        """A query whose file is gone loses its answers; by a table's place alone nobody knows where the files lie."""
+        from tidewheel.local.standing.derivation import answered_queries
+
+        if self._archive.file is not None:
+            return
+        lost = sorted({one.name for one in answered_queries(self._archive.job)} - {one.name for one in queries})
+        if lost:
+            raise InvalidInput(
+                f"no query file in {self._archive.folder / FOLDER} tells of {', '.join(lost)}, whose answers a refresh "
+                "would delete. Nothing was changed",
+                "refresh the archive by its name or the path of its archive file, beside which its query files lie",
+            )
 
     def query(self, name: str) -> Query:
         """One of them. One that cannot be understood just now is what it was when it was answered last."""

@@ -124,3 +124,13 @@ def test_where_no_query_file_is_beside_it_answers_stay(asked: Path) -> None:
     assert newest("by_key") == before
     assert json.loads(typed(f"{NEXT} --json").stdout)["refresh"]["answers_corrected"]
     assert not newest("by_key")
+
+
+def test_a_refresh_by_place_deletes_no_answers(asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = newest("by_key")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "nothing here"))
+        refused = typed(f"refresh {asked / 'table'}", code=2)
+    assert "alive, by_key, total, whose answers a refresh would delete. Nothing was changed" in words(refused.stderr)
+    assert newest("by_key") == before
+    assert typed(f"refresh {asked / 'table'}").exit_code == 0, "its query files are found by its name"
