@@ -134,6 +134,54 @@ def test_what_is_refused_says_why_and_its_commands_work(airflow: EmbeddedAirflow
     assert all(done.returncode in (0, 6) for done in found), [done.stderr for done in found]
 
 
+COUNTED = """
+[query]
+of = "tide"
+select = "count(*) as n"
+group_by = ["key"]
+window = "40m"
+slide = "20m"
+revise = "1d"
+"""
+
+
+def test_queries_dropped_into_a_live_airflow_are_answered(airflow: EmbeddedAirflow, tmp_path: Path) -> None:
+    page, now = RestPage(airflow), this_hour()
+    tide = TomlArchive(tmp_path, span=30)
+    first = slot_at(tide, now - 2 * HOUR)
+    tide.write_batches(range(first, first + 9))
+    queries = tmp_path / "archives" / "queries"
+    queries.mkdir()
+    (queries / "counted.toml").write_text(COUNTED, encoding="utf-8")
+    tide.write_file(f"start = {now - 2 * HOUR:%Y-%m-%dT%H:%M:%SZ}")
+    wait(airflow, "the archive's runs", lambda: set(_states(page).values()) == {"success"} and len(_states(page)) >= 2)
+    runs = [run["dag_run_id"] for run in page.runs("tide")]
+    assert {page.task_states("tide", run)["refresh"] for run in runs} <= {"success", "skipped"}
+    answered = tide.open().queries.ask("counted", last=None).column("key").to_pylist()
+    assert answered
+
+    # A forget in the maintenance reaches them in the same run.
+    (tmp_path / "keys.txt").write_text(f"{answered[0]}\n", encoding="utf-8")
+    conf = {"operation": "forget", "keys_file": str(tmp_path / "keys.txt"), "dry_run": False}
+    run_id = page.trigger("tide__maintenance", conf=conf)
+    assert page.ended("tide__maintenance", run_id) == "success"
+    states = page.task_states("tide__maintenance", run_id)
+    assert (states["forget"], states["refresh"], states["expire"]) == ("success", "success", "skipped")
+    assert answered[0] not in tide.open().queries.ask("counted", last=None).column("key").to_pylist()
+
+    # A query with faults fails the refresh alone, which says what to mend; the update is done, and others are answered.
+    (queries / "bad.toml").write_text(COUNTED.replace("count(*)", "sum(nothing)"), encoding="utf-8")
+    slot = slot_at(tide, now - HOUR)
+    tide.write_batches([slot], edition=1)
+    run_id = page.trigger("tide__backfill", conf={"start": tide.axis.name(slot), "end": tide.axis.name(slot + 1)})
+    assert page.ended("tide__backfill", run_id) == "failed"
+    assert page.task_states("tide__backfill", run_id) == {"backfill": "success", "refresh": "failed"}
+    log = " ".join(" ".join(page.log("tide__backfill", run_id, "refresh")).split())
+    assert "bad.toml:4 [query] select" in log
+    assert "mend the file; docs/query-file.md explains every key" in log
+    assert "answers counted" in log
+
+
 def _states(page: RestPage) -> dict[datetime, str]:
     return page.states("tide") if "tide" in page.dag_ids() else {}
 
