@@ -25,12 +25,14 @@ from tidewheel.mishaps import Unexpected
 from tidewheel.output import INTERRUPTED, Output
 
 ROOT = Path(__file__).parent.parent.parent
-# `undo` takes back the expiry: after a forget or a migration it would be refused. The demonstration has its own test.
+# `undo` takes back the expiry: after a forget or a migration it would be refused. A view over the log begins with the
+# checkpoint that `vacuum` writes. The demonstration has its own test.
 ORDER = (
-    *("new", "init", "update", "backfill", "expire", "undo", "probe", "scan", "sql", "query schema"),
+    *("new", "init", "update", "backfill", "expire", "undo", "probe", "scan", "query schema"),
     *("query new", "query check", "query test", "refresh", "query list", "query show", "query explain", "plan", "ask"),
     *(
         "status",
+        "metrics",
         "history",
         "changes",
         "quarantine",
@@ -40,6 +42,7 @@ ORDER = (
         "migrate",
         "forget",
         "vacuum",
+        "sql",
         "completion",
     ),
 )

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.support.planning import chance, numbered, random_windows
-from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.errors import NotInstalled
 from tidewheel.queries.planning.catalogue import PLANNERS, planner_named
 from tidewheel.queries.planning.loom import Loom
 from tidewheel.queries.planning.planners.set_partition import NAME, set_partition
@@ -38,5 +38,5 @@ def test_of_many_it_is_the_best_of_what_was_considered() -> None:
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "highspy", None)
     assert NAME not in {one.name for one in PLANNERS}
-    with pytest.raises(InvalidInput, match="not installed: highspy"):
+    with pytest.raises(NotInstalled, match="highspy is needed for this planner"):
         PLANNER.plan(Loom(numbered(random_windows(random.Random(1), 3), 1)), chance())
