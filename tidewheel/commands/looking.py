@@ -157,12 +157,11 @@ def metrics(output: Output, archive: str) -> None:
     """Print what a monitoring system asks: rows, bytes, lag, deadline, vacuum, audit, as OpenMetrics text.
 
     A Grafana dashboard over these names lies in examples/grafana. Under Airflow each run writes a file of them into the
-    folder $TIDEWHEEL_METRICS.
+    folder $TIDEWHEEL_METRICS; elsewhere send the output to a file in the folder that node_exporter reads.
 
     \b
     Examples:
       tidewheel metrics netflow
-      tidewheel metrics netflow > /var/lib/node_exporter/netflow.prom
     """
     with opened(output, archive, "looking") as opened_archive:
         text = opened_archive.metrics()
