@@ -27,6 +27,7 @@ TINY = Size(
 )  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_a_tiny_race_is_run_compared_kept_and_told(tmp_path: Path) -> None:
     store = Store("quick", tmp_path / "results")
     kept: list[int] = []

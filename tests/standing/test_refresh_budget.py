@@ -88,9 +88,8 @@ def test_older_answers_of_new_queries_keep_to_it(
     assert answers(QUERIES) == all_at_once
 
 
-@pytest.mark.parametrize(
-    "point", ["committed", *(pytest.param(one, marks=pytest.mark.nightly) for one in ("answers_committed", "planned"))]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("point", ["committed", "answers_committed", "planned"])
 def test_a_killed_refresh_loses_none_of_them(
     long_ago: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
