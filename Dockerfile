@@ -28,7 +28,7 @@ COPY archives archives
 COPY tidewheel tidewheel
 RUN /opt/venv/bin/pip install --no-deps --no-build-isolation .
 # Checked by their hashes, too: jobs/process/jars.toml.
-RUN TIDEWHEEL_JARS=/opt/jars /opt/venv/bin/python -m tidewheel.jobs.process.jars s3 postgresql
+RUN TIDEWHEEL_JARS=/opt/jars /opt/venv/bin/python -m tidewheel.jobs.process.jars kafka postgresql s3
 
 FROM java AS tidewheel
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /tmp tidewheel \

@@ -59,7 +59,7 @@ simulate: setup ## Ten million steps of random histories with faults, against th
 	$(BIN)/python -m tests.simulate --seed $(or $(SEED),0) --steps 10000000
 
 .PHONY: test-cluster
-test-cluster: setup ## Airflow on PostgreSQL, a Spark cluster and an S3 store as processes of this machine (needs Go; 10 min)
+test-cluster: setup ## Airflow on PostgreSQL, a Spark cluster, an S3 store and a Kafka broker as processes of this machine (needs Go; 10 min)
 	scripts/cluster install
 	TIDEWHEEL_REQUIRE_SERVICES=1 $(BIN)/pytest -q -m cluster
 
@@ -86,6 +86,10 @@ bench-full: setup ## Beside these the thesis's sizes, 500 MB and 5 GB, and other
 .PHONY: docs
 docs: setup ## Write the reference pages anew: of the commands, the archive file and the query file
 	$(BIN)/python -m tidewheel.cli_reference
+
+.PHONY: site
+site: setup ## The documentation as a site, with navigation and search: build/site/index.html
+	$(BIN)/python scripts/site
 
 .PHONY: lock
 lock: ## Resolve the dependencies anew into requirements.lock (add UPGRADE=1 to move to newer versions)

@@ -2,7 +2,8 @@
 
 `python -m benchmarks queries [quick|standard|full]` is the race of standing queries, `python -m benchmarks sharing`
 measures what sharing partials is worth and fits the constants of the plans' cost, `python -m benchmarks planning` how
-long planning takes, `python -m benchmarks headlines` prints what published results are here.
+long planning takes, `python -m benchmarks headlines` prints what published results are here, `python -m benchmarks
+scale` how far an archive carries, on paper, `python -m benchmarks cold` where the time of a cold command goes.
 
 Progress goes to standard error. It may be stopped at any moment: what is finished is kept, and run again only
 with --fresh.
@@ -44,6 +45,14 @@ def main(given: Sequence[str] | None = None) -> int:
         from benchmarks.headlines import main as headlines
 
         return headlines()
+    if words[:1] == ["cold"]:
+        from benchmarks.cold_commands import main as cold
+
+        return cold()
+    if words[:1] == ["scale"]:
+        from benchmarks.scale.__main__ import main as scale
+
+        return scale(words[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "profile",

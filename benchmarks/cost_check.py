@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -216,16 +216,19 @@ def write_constants(results: Results, path: Path) -> dict[str, Any]:
     return values
 
 
-def medium_text(values: dict[str, Any], machine: dict[str, Any]) -> str:
-    """indexing/cost/medium.py with the fitted constants."""
-    constants = "\n".join(f"{name.upper()} = {float(f'{value:.3g}')!r}" for name, value in values["constants"].items())
+def medium_text(values: Mapping[str, Any], refresh_ns: Mapping[str, float], machine: Mapping[str, Any]) -> str:
+    """indexing/cost/medium.py with the fitted constants, those of refreshes of standing queries among them."""
+    seconds = [f"{name.upper()} = {float(f'{value:.3g}')!r}" for name, value in values["constants"].items()]
+    nanoseconds = [f"{name.upper()} = {float(f'{value:.4g}')!r}" for name, value in refresh_ns.items()]
+    lines = "\n".join([*seconds, *nanoseconds])
     return f'''"""What one medium asks for each thing done. Written by `python -m benchmarks adopt`; do not edit.
 
-Fitted to {values["fitted_to"]}, on {machine["cores"]} cores of {machine["processor"]}, local disk.
+Fitted to {values["fitted_to"]}, on {machine["cores"]} cores of {machine["processor"]}, local disk; nanoseconds are of
+refreshes of standing queries.
 """
 
 CORES = {machine["cores"]}
-{constants}
+{lines}
 '''
 
 

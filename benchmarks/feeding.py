@@ -27,7 +27,7 @@ from tidewheel.indexing.core.fates import FATES, FORGOTTEN, UNSTORED, unstored_f
 from tidewheel.indexing.core.plan import Plan, plan_update
 from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.local.files import Shape, SortedFiles
-from tidewheel.local.keys import are_forgotten
+from tidewheel.local.keys import covered_rows
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, rows_of
 
@@ -54,7 +54,7 @@ class _Feed(Procedure):
         schema = file_schema(one.snapshot)
         given = self.rows.select(schema.names).cast(schema)
         definition = one.state.definition
-        hit = are_forgotten(given, plan.tombstones, definition.key, definition.salt)
+        hit = covered_rows(one.job.hand, one.snapshot, given, plan.tombstones)
         gone, given = _by_slot(given.filter(hit)), given.filter(pc.invert(hit))
         assert plan.watermark is not None
         lives = pc.greater(given.column("exp_slot"), plan.watermark)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from statistics import fmean, median
 
+from benchmarks.headline import Headline
+from benchmarks.placements import placements
 from benchmarks.planning import PERIOD_MAX, SETS, draw, seconds
 from benchmarks.reference_workload import reference
+from benchmarks.technique_states import latencies, memory
 from benchmarks.windows import slides_per_second
 from tidewheel.queries.choice import technique_named
 from tidewheel.queries.operation import Operation
@@ -39,14 +41,6 @@ MANY_SIZES = (64, 256)
 SECONDS = 0.15
 CALLS = "a call in CPython costs more than what an operation saves"
 UPDATES, PASSED_OVER, SEEDS = 600, 100, 3
-
-
-@dataclass(frozen=True)
-class Headline:
-    what: str
-    published: str
-    ours: str
-    why: str = ""
 
 
 def ratio(one: str, others: Sequence[str], operation: Operation, *, many: bool) -> str:
@@ -180,7 +174,9 @@ def _played(name: str, seed: int) -> Worth:
 
 def main() -> int:
     print("| what | published | here | why it differs |\n|---|---|---|---|")
-    parts: Sequence[Callable[[], Iterator[Headline]]] = (techniques, edges, savings, new_costs, scheduling)
+    parts: Sequence[Callable[[], Iterator[Headline]]] = (
+        techniques, latencies, memory, edges, savings, new_costs, placements, scheduling,
+    )  # fmt: skip
     for part in parts:
         for one in part():
             print(f"| {one.what} | {one.published} | {one.ours} | {one.why} |", flush=True)

@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.cost_check import checks, regrets
 from benchmarks.goals import DEFAULT, Ratio
 from benchmarks.results import Results
+from benchmarks.standing import refresh_costs
 from benchmarks.standing.section import section as standing_queries
 from benchmarks.summary import Summary
 from benchmarks.thesis import SIZES, section
@@ -216,6 +217,7 @@ def _model(results: Results, medium: Mapping[str, Any]) -> str:
         text.append("What the model's pick among the measured configurations costs above the best of them:")
         header = "| race | probes an update | scans an update | pick | best | regret |\n|---|---|---|---|---|---|\n"
         text.append(header + "\n".join(picks))
+    text.append("\n".join(refresh_costs.lines(results.folder)))
     return "\n\n".join(text)
 
 

@@ -37,6 +37,7 @@ def receipt_of(
         committed_us=job.clock(),
         slots=slots,
         capped_rows=work.capped_rows,
+        late_rows=work.late_rows,
         files_added=len(work.written.files),
         bytes_added=work.written.bytes,
         files_removed=len(removed),
@@ -119,4 +120,5 @@ def _slot_receipt(slot: int, plan: Plan, work: Work) -> SlotReceipt:
         cells=cells,
         lineage=tuple(work.lineage.get(slot, ())),
         beside=unstored if plan.keeps_unstored(slot) else 0,
+        offsets=work.offsets.get(slot),
     )

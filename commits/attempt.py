@@ -140,7 +140,7 @@ class _Attempt:
             return None
         # From here on the files belong to the archive, whatever is raised.
         reach("committed")
-        after_commit(self.job, version)
+        after_commit(self.job, version, one.state)
         return Outcome(plan, receipt, version, tries)
 
     def _stated(self, one: Try, work: Work | None = None) -> bool:
@@ -195,7 +195,8 @@ class _Attempt:
     def _still_fits(self, work: Work, one: Try, plan: Plan) -> bool:
         """Whether what was written is what the new plan asks for. A row's hash counts its columns by their place."""
         same_columns = not work.new_columns and self.written_columns == one.snapshot.columns
-        return same_columns and work.plan.work == plan.work and not self._fenced(one)
+        same = same_columns and work.plan.work == plan.work
+        return same and self.procedure.still_fits(one, work) and not self._fenced(one)
 
     def _fenced(self, one: Try) -> bool:
         """Whether a vacuum may be deleting what was written, whatever the clocks say: it commits a fence before."""

@@ -20,7 +20,6 @@ from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.rules.vacuum import StoredFile
 from tidewheel.storage.location import Location
-from tidewheel.storage.log_files import list_log
 
 LOG = logging.getLogger(__name__)
 _LAST = "_delta_log/_last_checkpoint"
@@ -29,24 +28,30 @@ _LAST = "_delta_log/_last_checkpoint"
 def write_checkpoint(location: Location, table: DeltaTable) -> None:
     """A checkpoint at the table's version, unless there is one. Cost: writing it, and reading it once."""
     version = table.version()
-    if version in list_log(location).checkpoints:
+    if is_there(location, version):
         return
     reach("checkpoint_begun")
     table.create_checkpoint()
-    fault = checkpoint_fault(location, version, len(table.file_uris()))
+    fault = checkpoint_fault(location, version, table.get_add_actions().num_rows)
     if fault:
         LOG.warning("the checkpoint of version %s of %s is deleted again: %s", version, location.uri, fault)
         _delete(location, version)
+
+
+def is_there(location: Location, version: int) -> bool:
+    """Whether there is a checkpoint of a version. Cost: a look at its name, however long the log is."""
+    return location.has(_path(version)) == [True]
 
 
 def checkpoint_fault(location: Location, version: int, files: int) -> str:
     """What is wrong with a checkpoint that must name so many files; nothing if it is whole."""
     try:
         with location.filesystem.open_input_file(location.child(_path(version))) as source:
-            adds = pq.ParquetFile(source).read(columns=["add"]).column("add")
+            # Some at a time: of a million files it would be a gigabyte and more.
+            batches = (batch.column("add") for batch in pq.ParquetFile(source).iter_batches(columns=["add"]))
+            named = sum(len(adds) - adds.null_count for adds in batches)
     except (OSError, pa.ArrowException, KeyError) as error:
         return str(error)
-    named = len(adds) - adds.null_count
     return "" if named == files else f"it names {named} files, the version has {files}"
 
 

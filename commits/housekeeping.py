@@ -11,19 +11,22 @@ from deltalake.exceptions import DeltaError
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.fail_points import reach
+from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import TidewheelError
-from tidewheel.storage.ledger_store import FOLD_EVERY_COMMITS, fold_into_ledger
+from tidewheel.indexing.rules.care import commits_between
+from tidewheel.storage.ledger_store import fold_into_ledger
 
 LOG = logging.getLogger(__name__)
 
 
-def after_commit(job: ArchiveJob, version: int) -> None:
+def after_commit(job: ArchiveJob, version: int, before: TableState) -> None:
     """Every few commits: the receipts into the ledger, and a checkpoint, so that opening stays quick."""
-    if version % FOLD_EVERY_COMMITS:
+    every = commits_between(len(before.files), len(before.ledger.batches))
+    if version % every:
         return
     try:
         snapshot = job.table.open()
-        fold_into_ledger(snapshot)
+        fold_into_ledger(snapshot, every=every)
         reach("ledger_folded")
         job.table.write_checkpoint(snapshot)
         reach("checkpoint_written")

@@ -58,6 +58,10 @@ class Procedure(ABC):
         """Write what the plan needs into a folder of the attempt's own."""
         return Work(plan, folder, NOTHING_WRITTEN)
 
+    def still_fits(self, one: Try, work: Work) -> bool:
+        """Whether what was worked, of the same plan on an older version, may be committed on this one."""
+        return True
+
     @abstractmethod
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         """What the commit will have done; the last chance to refuse."""

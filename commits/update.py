@@ -22,8 +22,10 @@ from tidewheel.commits.side_tables_in_use import discard_aside, store_aside
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.guards import Confirmations, guard_shrink, guard_watermark
 from tidewheel.indexing.core.ledger import slots_changed_since
+from tidewheel.indexing.core.offsets import is_unbroken
 from tidewheel.indexing.core.plan import Plan, plan_update
 from tidewheel.indexing.core.receipts import Receipt
+from tidewheel.indexing.core.topics import known_offsets, with_shortfall
 from tidewheel.indexing.errors import Superseded
 from tidewheel.storage.ledger_store import receipts_after
 from tidewheel.storage.snapshot import ADDED_MARK, Snapshot
@@ -55,9 +57,16 @@ class Update(Procedure):
             lap("side tables")
         return work
 
+    def still_fits(self, one: Try, work: Work) -> bool:
+        """Of a topic: whether its slots still begin and end where their neighbours do."""
+        return not work.offsets or is_unbroken(work.offsets, known_offsets(one.state.ledger.batches))
+
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         plan = work.plan if work.new_columns else plan
         receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
+        if work.offsets:
+            slots = with_shortfall(one.job.require_file(), receipt.slots, one.state.ledger.batches)
+            receipt = replace(receipt, slots=slots)
         if work.new_columns:
             receipt = replace(receipt, note=f"new columns: {', '.join(one.name for one in work.new_columns)}")
         guard_shrink(one.state, receipt.slots, self.shrink_max, allow_shrink=self.confirmed.allow_shrink)

@@ -8,7 +8,8 @@ In this order, so that whatever is interrupted leaves an archive that is whole:
 3. Data files that no version within grace, and none that is held, needs, with the folders they leave empty. If no
    commit ever brought some of them, a fence is committed first (`commits/fence.py`); else vacuum commits nothing, but
    for what an archive of an earlier program lacks (`commits/statement.py`).
-4. Log entries and checkpoints older than the log's retention, never beyond what such a reader needs.
+4. Log entries and checkpoints older than the log's retention, never beyond what such a reader needs. Ledger files from
+   before the oldest version that is left are joined, so that there are few of them however old the archive is.
 5. Rows of side tables (the quarantine) of batches that no longer count, or that were kept long enough.
 6. Lease tickets of dead writers, holds that are over, and temporary files of writes that were cut off.
 
@@ -31,15 +32,17 @@ from tidewheel.commits.vacuum_side_tables import sweep_side_tables
 from tidewheel.commits.vacuum_steps import delete_log
 from tidewheel.indexing.core.slots import MICROS_PER_SECOND
 from tidewheel.indexing.errors import Conflict
-from tidewheel.indexing.rules.vacuum import StoredFile, log_unneeded, unneeded, unreferenced
+from tidewheel.indexing.rules.vacuum import StoredFile, joined_files, log_unneeded, unneeded, unreferenced
 from tidewheel.storage.floor import raise_floor, undos, withdraw
 from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
 from tidewheel.storage.holds import ended_holds, held_versions
 from tidewheel.storage.lease import FOLDER as LEASE_FOLDER
 from tidewheel.storage.lease import WAIT_MAX_S
-from tidewheel.storage.ledger_store import fold_into_ledger, folded_versions
+from tidewheel.storage.ledger_store import fold_into_ledger, folded_versions, join_ledger_files
 from tidewheel.storage.location import SIDE_FOLDER, Location
 from tidewheel.storage.log_files import LogFiles, list_log, never_named, removed_after
+from tidewheel.storage.receipt_files import FOLDER as LEDGER_FOLDER
+from tidewheel.storage.receipt_files import ledger_path
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files
 
@@ -138,6 +141,19 @@ def _sweep_log(
         since_us=now_us - max(retention.log_us, retention.grace_us),
     )
     delete_log(job.location, log, gone, report, LOG_FILES, job.table.check_checkpoint)
+    _join_ledger(snapshot, min([*log.entries, *log.checkpoints], default=0), report)
+
+
+def _join_ledger(snapshot: Snapshot, oldest: int, report: VacuumReport) -> None:
+    """Of ledger files before the oldest version that can be opened, only the receipts are of use: few files do."""
+    files = {file.path: file for file in stored_files(snapshot.location, LEDGER_FOLDER)}
+    if report.dry_run:
+        joined = list(joined_files(folded_versions(snapshot), oldest)[:-1])
+    else:
+        joined = join_ledger_files(snapshot, oldest)
+        reach("vacuum_ledger_joined")
+        snapshot.receipts.drop(joined)
+    report.count(LOG_FILES, [files[path] for path in map(ledger_path, joined) if path in files])
 
 
 def _sweep_beside(job: ArchiveJob, log: LogFiles, now_us: int, since_us: int, report: VacuumReport) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from deltalake import Field
 
 from tidewheel.commits.written import Written
+from tidewheel.indexing.core.offsets import SlotOffsets
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.storage.location import Location
 
@@ -24,9 +25,11 @@ class Work:
     written: Written
     lineage: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     capped_rows: int = 0
+    late_rows: int = 0
     rows_read: int = 0
     new_columns: tuple[Field, ...] = ()
     hand: str = ""  # who wrote the files, and why
+    offsets: Mapping[int, SlotOffsets] = field(default_factory=dict)  # of a topic, by slot
 
 
 def discard(location: Location, folder: str) -> None:

@@ -8,14 +8,18 @@ archive itself instead: whoever lost the race to a commit queues there, and a ne
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, TriggerRule
+from airflow.sdk.exceptions import AirflowSkipException
 
+from tidewheel.dags.assets import announce, archive_assets
 from tidewheel.dags.forms import CONFIRMATIONS, confirmation_params, flag, moment_param
+from tidewheel.dags.lineage import Moved
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say
 from tidewheel.dags.refreshing import refresh_behind
-from tidewheel.dags.reporting import write_metrics
+from tidewheel.dags.reporting import receipts_together, small_receipt, write_metrics
 from tidewheel.dags.timetable import ALWAYS
 from tidewheel.indexing.core.definition import ArchiveFile
 
@@ -43,7 +47,7 @@ def backfill_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG:
         **common,
     ) as dag:
         # What a stopped backfill committed is answered for as well.
-        backfill = Backfill(task_id="backfill", archive_file=path)
+        backfill = Backfill(task_id="backfill", archive_file=path, **archive_assets(file))
         refresh_behind([backfill], path, file, TriggerRule.ALL_DONE)
     return dag
 
@@ -91,7 +95,17 @@ class Backfill(ArchiveOperator):
             **{name: params[name] for name in CONFIRMATIONS},
         )
         write_metrics(archive, self.log)
-        return {"slots": len(slots), "commits": len(done), "version": done[-1].version if done else None}
+        if not done:
+            raise AirflowSkipException("no slot of the range was missing, so the asset is not announced")
+        self._announce(archive, done, context)
+        return {"slots": len(slots), "commits": len(done), "version": done[-1].version}
+
+    def _announce(self, archive: Archive, done: Sequence[Outcome], context: Context) -> None:
+        receipts = [(one.version, one.receipt) for one in done if one.receipt]
+        document = receipts_together([small_receipt(*one, archive.axis) for one in receipts])
+        slots = [one.slot for _, receipt in receipts for one in receipt.slots]
+        announce(archive.job.require_file(), slots, document, context["outlet_events"])
+        self.moved = Moved.of_receipt(document)
 
     def _say(self, archive: Archive, outcome: Outcome) -> None:
         from tidewheel.views.outcomes import outcome_view

@@ -41,6 +41,7 @@ def _source(file: ArchiveFile) -> str:
         SourceKind.FILES: f"{source.format} files `{source.path}`",
         SourceKind.READER: f"{source.format}, rows by `{source.time_column}`",
         SourceKind.PYTHON: f"`{source.callable}`",
+        SourceKind.TOPIC: f"Kafka topic `{source.topic}`",
     }
     late = "waited for when missing" if source.missing == "fail" else "nothing when missing"
     return f"{named[source.kind]}, {late}"

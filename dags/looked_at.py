@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidewheel.dags.due import Ranges, due_now
+from tidewheel.dags.known_runs import became_of_run, not_begun
 from tidewheel.dags.watching import backfill_command, missing_slots, worries
 from tidewheel.dags.wording import typed_here
+from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.printable import one_line
@@ -32,7 +34,7 @@ def overview_of(path: Path) -> Overview:
     try:
         return _overview(_opened(path), path)
     except Exception as error:
-        return Overview(path.stem, _unwell(error, path))
+        return Overview(path.stem, _not_yet(path) or _unwell(error, path))
 
 
 def detail_of(path: Path) -> Detail:
@@ -43,7 +45,14 @@ def detail_of(path: Path) -> Detail:
         archive = _opened(path)
         return _detail(archive, _overview(archive, path), path)
     except Exception as error:
-        return Detail(Overview(path.stem, _unwell(error, path)))
+        return Detail(Overview(path.stem, _not_yet(path) or _unwell(error, path)))
+
+
+def missing_bounds(path: Path) -> tuple[str, str] | None:
+    """From the first missing slot's start to the last one's end."""
+    archive = _opened(path)
+    gaps = missing_slots(_state(archive), due_now(archive))
+    return (iso(archive.axis.start_us(gaps[0][0])), iso(archive.axis.end_us(gaps[-1][1]))) if gaps else None
 
 
 def _opened(path: Path) -> Archive:
@@ -69,10 +78,26 @@ def _health(state: TableState, due: Ranges, now_us: int, path: str) -> Health:
     found = worries(state, due, now_us)
     if found:
         why = "; ".join(one.message for one in found)
-        return Health(LATE, why, typed_here(found[-1].remedy, path))
+        gaps = missing_slots(state, due)
+        axis, name = state.definition.axis, state.definition.name
+        cause = became_of_run(name, axis.start_us(gaps[-1][0])) if gaps else ""
+        return Health(LATE, why, typed_here(found[-1].remedy, path), cause)
     if state.watermark is None:
         return Health(WAITING, "nothing was applied yet")
     return Health(HEALTHY)
+
+
+def _not_yet(path: Path) -> Health | None:
+    """Of an archive without a table, if Airflow knows that there was never one: a mount may be missing as well."""
+    from tidewheel.pages.facts import WAITING, Health
+
+    try:
+        if _opened(path).location.has_log():
+            return None
+    except Exception:
+        return None
+    why = not_begun(path.stem)
+    return Health(WAITING, f"there is no table yet, the first update creates it: {why}") if why else None
 
 
 def _unwell(error: Exception, path: Path) -> Health:
@@ -106,7 +131,8 @@ def _gaps(archive: Archive, path: Path) -> Iterator[Gap]:
     state, axis = _state(archive), archive.axis
     for first, last in missing_slots(state, due_now(archive)):
         command = typed_here(backfill_command(state.definition, first, last), str(path))
-        yield Gap(axis.name(first), axis.name(last + 1), last - first + 1, command)
+        became = became_of_run(state.definition.name, axis.start_us(first))
+        yield Gap(axis.name(first), axis.name(last + 1), last - first + 1, command, became)
 
 
 def _answers(archive: Archive) -> tuple[Sequence[Answers], str]:

@@ -2,16 +2,22 @@
 
 Every process of Airflow loads the plugin, and only the api-server serves it: so the application is made when the
 first request comes, and archives are opened inside requests, never before a fork. Who may read the DAG
-`<archive>__maintenance` may see the archive, its answers included.
+`<archive>__maintenance` may see the archive, its answers included; who may trigger `<archive>__backfill` may bring its
+missing slots (bringing.py).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import MutableMapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from tidewheel.pages.facts import Detail, Overview
 
 PREFIX = "/tidewheel"
 _BUNDLE = "tidewheel.dags.bundle.ArchivesBundle"
@@ -31,10 +37,11 @@ class OperatorPage:
 def operator_app() -> Any:
     """The FastAPI application; it describes itself to nobody, for that would need no login."""
     from airflow.api_fastapi.core_api.security import get_user
+    from airflow.api_fastapi.logging.decorators import action_logging
     from fastapi import Depends, FastAPI
-    from fastapi.responses import HTMLResponse, JSONResponse
+    from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
-    from tidewheel.dags.looked_at import detail_of, overview_of
+    from tidewheel.dags.bringing import bring, from_here
     from tidewheel.pages.detail import detail_page
     from tidewheel.pages.overview import overview_page
     from tidewheel.pages.shell import HEADERS
@@ -44,21 +51,52 @@ def operator_app() -> Any:
 
     @app.get("/")
     def all_archives(user: Any = somebody) -> Any:
-        return HTMLResponse(overview_page([overview_of(path) for path in _seen_by(user)]), headers=HEADERS)
+        return HTMLResponse(overview_page(_overviews(user)), headers=HEADERS)
 
     @app.get("/archives/{name}")
     def one_archive(name: str, user: Any = somebody) -> Any:
-        return HTMLResponse(detail_page(detail_of(_allowed(name, user))), headers=HEADERS)
+        return HTMLResponse(detail_page(_detail(name, user)), headers=HEADERS)
 
     @app.get("/api/archives")
     def all_as_json(user: Any = somebody) -> Any:
-        return JSONResponse({"archives": [overview_of(path).to_json() for path in _seen_by(user)]}, headers=HEADERS)
+        return JSONResponse({"archives": [one.to_json() for one in _overviews(user)]}, headers=HEADERS)
 
     @app.get("/api/archives/{name}")
     def one_as_json(name: str, user: Any = somebody) -> Any:
-        return JSONResponse(detail_of(_allowed(name, user)).to_json(), headers=HEADERS)
+        return JSONResponse(_detail(name, user).to_json(), headers=HEADERS)
+
+    # Asked from this site, and noted in Airflow's audit log, done or not.
+    posted = [Depends(from_here()), Depends(action_logging("bring_missing_slots"))]
+
+    @app.post("/archives/{name}/backfill", dependencies=posted)
+    def bring_by_form(name: str, user: Any = somebody) -> Any:
+        bring(_allowed(name, user), user)
+        return RedirectResponse(f"../{quote(name, safe='')}", 303, headers=HEADERS)
+
+    @app.post("/api/archives/{name}/backfill", dependencies=posted)
+    def bring_by_api(name: str, user: Any = somebody) -> Any:
+        return JSONResponse(bring(_allowed(name, user), user), 201, headers=HEADERS)
 
     return app
+
+
+def _overviews(user: Any) -> list[Overview]:
+    from tidewheel.dags.looked_at import overview_of
+
+    return [_with_button(overview_of(path), user) for path in _seen_by(user)]
+
+
+def _detail(name: str, user: Any) -> Detail:
+    from tidewheel.dags.looked_at import detail_of
+
+    detail = detail_of(_allowed(name, user))
+    return replace(detail, overview=_with_button(detail.overview, user))
+
+
+def _with_button(overview: Overview, user: Any) -> Overview:
+    from tidewheel.dags.bringing import bring_of
+
+    return replace(overview, bring=bring_of(overview.name, user)) if overview.slots_missing else overview
 
 
 def href() -> str:

@@ -17,10 +17,12 @@ from airflow.sdk.bases.operator import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tidewheel.dags.forms import refuse_unknown_keys
+from tidewheel.dags.lineage import Moved, lineage_of
 from tidewheel.dags.wording import lines_of
 from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled, TidewheelError
 
 if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import Context
 
     from tidewheel.archive import Archive
@@ -43,12 +45,12 @@ class ArchiveOperator(BaseOperator):
     def __init__(self, *, archive_file: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.archive_file = archive_file
+        self.moved: Moved | None = None
 
     def execute(self, context: Context) -> Any:
-        from tidewheel.jobs.process.quick_start import kept, use_class_archive
+        from tidewheel.jobs.process.quick_start import kept
 
         with kept(os.environ):
-            use_class_archive(os.environ)
             return self.guarded(context, lambda: self.work(self.opened(), context))
 
     def guarded(self, context: Context, work: Callable[[], T]) -> T:
@@ -58,6 +60,12 @@ class ArchiveOperator(BaseOperator):
     def work(self, archive: Archive, context: Context) -> Any:
         """What the task does; what it returns is its XCom."""
         raise NotImplementedError
+
+    def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
+        return lineage_of(self.inlets, self.outlets, None)
+
+    def get_openlineage_facets_on_complete(self, _: Any) -> OperatorLineage[Any, Any]:
+        return lineage_of(self.inlets, self.outlets, self.moved)
 
     def opened(self) -> Archive:
         from tidewheel.archive import open

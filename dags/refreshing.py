@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import Asset, TriggerRule
+from airflow.sdk import TriggerRule
 from airflow.sdk.exceptions import AirflowSkipException
 
+from tidewheel.dags.assets import answers_asset, asset_of
+from tidewheel.dags.lineage import Moved
 from tidewheel.dags.operators import ArchiveOperator, say, skip_without_table
 from tidewheel.indexing.core.definition import ArchiveFile
 
@@ -39,6 +41,7 @@ def refresh_behind(
         "task_id": "refresh",
         "archive_file": path,
         "trigger_rule": rule,
+        "inlets": [asset_of(file)],
         "outlets": [answers_asset(file)],
         # Two at once do no harm, the commit decides, but where both do the same, one of them works for nothing.
         "max_active_tis_per_dag": nodes,
@@ -69,14 +72,6 @@ def _may_ask(file: Path, name: str) -> bool:
     return any(isinstance(one, dict) and one.get("of") == name for one in queries)
 
 
-def answers_asset(file: ArchiveFile) -> Asset:
-    """What DAGs are triggered by that read answers."""
-    from tidewheel.dags.scheduled import asset_of
-
-    source = asset_of(file)
-    return Asset(name=f"{source.name}.answers", uri=f"{source.uri}.answers", group="tidewheel")
-
-
 class RefreshQueries(ArchiveOperator):
     """Give the answers that are missing, correct those that are stale, erase what was forgotten; else skipped."""
 
@@ -97,11 +92,23 @@ class RefreshQueries(ArchiveOperator):
         document = done.summary()
         if not (done.due or done.answers_erased):
             raise AirflowSkipException("no answer is new, corrected or erased, so the asset is not announced")
-        for outlet in self.outlets:
-            if isinstance(outlet, Asset):
-                context["outlet_events"][outlet].extra = document
+        context["outlet_events"][answers_asset(archive.job.require_file())].extra = document
+        self.moved = _moved(done)
         return document
 
     def _wrong_here(self, done: Refreshed) -> InvalidInput | None:
         """Faults of query files are told by the first of several nodes, what kept a node's own queries by that one."""
         return (done if self.node == 1 else replace(done, misread=None)).wrong
+
+
+def _moved(done: Refreshed) -> Moved:
+    """Answers given and corrected; they rode in one commit."""
+    receipt = None if done.answers is None else done.answers.receipt
+    if done.answers is None or receipt is None:
+        return Moved()
+    return Moved(
+        rows=sum(one.stored for one in receipt.slots),
+        bytes=receipt.bytes_added,
+        files=receipt.files_added,
+        version=done.answers.version,
+    )

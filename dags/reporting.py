@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidewheel.dags.watching import missing_slots
@@ -14,10 +16,11 @@ if TYPE_CHECKING:
 
 METRICS_VARIABLE = "TIDEWHEEL_METRICS"
 _SUMS = ("rows_in", "stored", "short_lived", "dead_on_arrival", "forgotten", "quarantined")
-_COPIED = (
-    "attempt", "head", "files_added", "bytes_added", "files_removed", "bytes_removed", "files_dropped",
-    "bytes_dropped", "rows_read", "rows_rewritten",
+_COUNTED = (
+    "files_added", "bytes_added", "files_removed", "bytes_removed", "files_dropped", "bytes_dropped", "rows_read",
+    "rows_rewritten", "late_rows",
 )  # fmt: skip
+_COPIED = ("attempt", "head", *_COUNTED)
 
 
 def small_receipt(version: int | None, receipt: Receipt, axis: TimeAxis) -> dict[str, Any]:
@@ -34,7 +37,19 @@ def small_receipt(version: int | None, receipt: Receipt, axis: TimeAxis) -> dict
         "committed": iso(receipt.committed_us),
         **{name: sum(getattr(one, name) for one in receipt.slots) for name in _SUMS},
         **{name: getattr(receipt, name) for name in _COPIED},
+        "lost": sum(one.offsets.lost for one in receipt.slots if one.offsets is not None),
         "timings_ms": dict(receipt.timings_ms),
+    }
+
+
+def receipts_together(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The small receipts of several commits as one: the newest, with the slots, rows, files and bytes of all."""
+    return {
+        **documents[-1],
+        **{name: sum(one[name] for one in documents) for name in (*_SUMS, *_COUNTED, "slots")},
+        "from": min(one["from"] for one in documents),
+        "to": max(one["to"] for one in documents),
+        "timings_ms": dict(sum((Counter(one["timings_ms"]) for one in documents), Counter())),
     }
 
 

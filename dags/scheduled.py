@@ -10,8 +10,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import DAG, Asset
+from airflow.sdk import DAG
 
+from tidewheel.dags.assets import archive_assets
 from tidewheel.dags.deadlines import freshness_deadline
 from tidewheel.dags.description import description
 from tidewheel.dags.forms import confirmation_params
@@ -49,17 +50,11 @@ def scheduled_dag(path: str, file: ArchiveFile, common: dict[str, Any]) -> DAG:
         update = UpdateArchive(
             task_id="update",
             archive_file=path,
-            outlets=[asset_of(file)],
             # Vacuum may delete the uncommitted files of an attempt that outlives grace.
             execution_timeout=timedelta(microseconds=file.retention.grace_us),
+            **archive_assets(file),
             **({"pool": schedule.pool} if schedule.pool else {}),
         )
         source >> update
         refresh_behind([update], path, file)
     return dag
-
-
-def asset_of(file: ArchiveFile) -> Asset:
-    """What other DAGs are triggered by: named as the archive, with the receipt as the event's `extra`."""
-    uri = file.path.replace("s3a://", "s3://", 1) if "://" in file.path else f"file://{file.path}"
-    return Asset(name=file.name, uri=uri, group="tidewheel")

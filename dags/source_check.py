@@ -1,7 +1,8 @@
 """The task before an update: is the batch there yet? It waits without a worker slot, and without Spark.
 
-Only files have an answer that is cheap to get: their paths follow from the slots. Readers and callables are asked by
-the update itself. A source that may be missing (`missing = "empty"`) is never waited for.
+Files have an answer that is cheap to get: their paths follow from the slots. So have topics: a slot is there when every
+partition has a message after its end, or the lateness has passed. Readers and callables are asked by the update itself.
+Files that may be missing (`missing = "empty"`) are never waited for.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tidewheel.dags.intervals import slots_of_run
 from tidewheel.dags.operators import guarded
 from tidewheel.indexing.archive_file.source_paths import path_for_slot
 from tidewheel.indexing.core.definition import ArchiveFile, SourceKind
+from tidewheel.indexing.core.topics import unready
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -29,7 +31,7 @@ TIMEOUT = timedelta(days=1)
 
 
 class SourceThere(BaseSensorOperator):
-    """Wait until every slot of the run has files."""
+    """Wait until every slot of the run is complete in its source."""
 
     ui_color = "#e8f1e4"
 
@@ -43,13 +45,24 @@ class SourceThere(BaseSensorOperator):
 
         def absent() -> list[str]:
             file = read_archive_file(Path(self.archive_file))
-            paths = missing_paths(file, slots_of_run(context, file))
+            slots = slots_of_run(context, file)
+            if file.source.kind is SourceKind.TOPIC:
+                return incomplete(file, slots)
+            paths = missing_paths(file, slots)
             return [f"the batch of slot {file.axis.name(slot)} is not there yet: {path}" for slot, path in paths]
 
         waiting_for = guarded(self, self.archive_file, context, absent)
         for line in waiting_for:
             self.log.info("%s", line)
         return not waiting_for
+
+
+def incomplete(file: ArchiveFile, slots: Sequence[int]) -> list[str]:
+    """What the slots of a topic still wait for."""
+    from tidewheel.commits.clock import now_us
+    from tidewheel.jobs.data.topic_client import asked
+
+    return unready(file, asked(file, slots, now_us()), slots)
 
 
 def missing_paths(file: ArchiveFile, slots: Sequence[int]) -> list[tuple[int, str]]:

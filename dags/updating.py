@@ -11,12 +11,13 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import Asset
-
+from tidewheel.dags.assets import announce
 from tidewheel.dags.forms import CONFIRMATIONS
 from tidewheel.dags.intervals import backfill_command, slots_of_run
+from tidewheel.dags.lineage import Moved
 from tidewheel.dags.operators import ArchiveOperator, say
 from tidewheel.dags.reporting import small_receipt, write_metrics
+from tidewheel.indexing.core.file_sizes import rows_expected
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import iso, micros
 from tidewheel.indexing.errors import Damaged, InvalidInput, OutcomeUnknown, Refused
@@ -37,12 +38,12 @@ class UpdateArchive(ArchiveOperator):
     """Replace the slots of the run's data interval by what the source holds now, in one commit."""
 
     def work(self, archive: Archive, context: Context) -> dict[str, Any]:
-        slots = slots_of_run(context, archive.job.require_file())
+        file = archive.job.require_file()
+        slots = slots_of_run(context, file)
         version, receipt = self._landed_before(archive, context) or self._updated(archive, slots, context)
         document = {**small_receipt(version, receipt, archive.axis), "ended": iso(archive.now_us())}
-        for outlet in self.outlets:
-            if isinstance(outlet, Asset):
-                context["outlet_events"][outlet].extra = document
+        announce(file, slots, document, context["outlet_events"])
+        self.moved = Moved.of_receipt(document)
         write_metrics(archive, self.log)
         return document
 
@@ -59,7 +60,7 @@ class UpdateArchive(ArchiveOperator):
 
         def planned(state: TableState, plan: Plan) -> None:
             say(self.log, plan_view(plan, axis))
-            use_quick_compiler(os.environ, _rows_expected(state, plan))
+            use_quick_compiler(os.environ, rows_expected(state, plan))
 
         try:
             outcome = archive.update(*bounds, on_plan=planned, **confirmed)
@@ -134,12 +135,6 @@ def find_attempt(archive: Archive, attempt: str) -> tuple[int, Receipt] | None:
         if receipt.attempt == attempt and receipt.slots:
             return version, receipt
     return None
-
-
-def _rows_expected(state: TableState, plan: Plan) -> int:
-    """What the update will read: the files to rewrite, and batches like the largest that is still known."""
-    batch = max((record.rows_in for record in state.ledger.records.values()), default=0)
-    return sum(change.file.rows for change in plan.rewritten) + len(plan.slots) * batch
 
 
 def _with_command(error: Refused, context: Context) -> Refused:

@@ -19,7 +19,9 @@ from tidewheel.indexing.errors import NotInstalled
 EXTRAS = {
     "spark": ("pyspark", "py4j", "delta"),
     "airflow": ("airflow",),
+    "kafka": ("confluent_kafka",),
     "frames": ("pandas", "polars"),
+    "lineage": ("openlineage",),
     "plots": ("matplotlib",),
     "sketches": ("datasketches",),
     "solver": ("highspy",),

@@ -5,7 +5,7 @@ The rest, from the plan to the commit, is `commits/update.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,11 +23,12 @@ from tidewheel.indexing.core.guards import NOTHING_CONFIRMED, Confirmations, gua
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_columns import with_new_columns
 from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.core.topics import known_offsets
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.drift import fitted
 from tidewheel.jobs.data.judge import Judge
 from tidewheel.jobs.data.schema import columns_of, delta_fields
-from tidewheel.jobs.data.source import read_batch, refuse_missing
+from tidewheel.jobs.data.source import Seen, SourceBatch, read_batch, refuse_missing
 from tidewheel.jobs.data.stored_rows import kept_frames
 from tidewheel.jobs.data.write import write_unparsed, write_work
 from tidewheel.jobs.process.session import open_session
@@ -55,7 +56,7 @@ class _Judged:
 
     plan: Plan
     frame: DataFrame
-    lineage: Mapping[int, tuple[str, ...]]
+    source: SourceBatch
     new: Sequence[StructField]
     judge: Judge
 
@@ -85,23 +86,26 @@ def _bring(one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
         batch.plan,
         folder,
         written,
-        batch.lineage,
+        batch.source.lineage,
         batch.judge.capped_rows,
+        batch.judge.late_rows,
         sum(file.rows for file in batch.rewritten),
         tuple(delta_fields(StructType([*batch.new]))),
+        offsets=batch.source.offsets,
     )
 
 
 def _read(one: Try, plan: Plan, spark: SparkSession) -> _Judged:
     """The batch in the archive's columns and, where the policy takes them, new ones of its own."""
     file, snapshot = one.job.require_file(), one.snapshot
-    batch = read_batch(spark, file, plan.slots, columns_of(snapshot))
+    seen = Seen(known_offsets(one.state.ledger.batches), one.job.clock())
+    batch = read_batch(spark, file, plan.slots, columns_of(snapshot), seen)
     frame, new = fitted(batch.frames, snapshot, file.policy.new_column)
     if new:
         plan = with_new_columns(one.state, plan)
         check_sizes(one.job.location, [change.file for change in plan.rewritten])
     columns = StructType([*columns_of(snapshot).fields, *new])
-    return _Judged(plan, frame, batch.lineage, new, Judge(file, snapshot.definition, columns, plan))
+    return _Judged(plan, frame, batch, new, Judge(file, snapshot.definition, columns, plan))
 
 
 def _with_unparsed(job: ArchiveJob, batch: _Judged, spark: SparkSession, folder: str, written: Written) -> Written:

@@ -24,7 +24,7 @@ from tidewheel.indexing.core.file_sizes import rows_per_file
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selection
-from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.local.keys import digest_of, knows, spells, typed_keys
@@ -122,14 +122,14 @@ def _places_of(keys: pa.Table, rows: pa.Table) -> Iterable[int]:
 
 
 def _by_target(one: Try, plan: Plan, sources: Sequence[FileFact]) -> Sequence[tuple[Generation, list[FileFact]]]:
-    """Files by the generation that their rows will belong to."""
+    """Files by the generation that their rows will belong to; what stays in its sub-index needs not be sorted among
+    the rows of others."""
     if isinstance(plan, MigratePlan):
         return [(plan.generation, list(sources))]
-    numbers = sorted({file.generation for file in sources})
-    return [
-        (one.state.definition.generation(number), [file for file in sources if file.generation == number])
-        for number in numbers
-    ]
+    together: dict[SubIndex, list[FileFact]] = {}
+    for file in sorted(sources, key=lambda file: file.subindex):
+        together.setdefault(file.subindex, []).append(file)
+    return [(one.state.definition.generation(number), files) for (number, _, _), files in together.items()]
 
 
 def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:

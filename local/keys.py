@@ -17,17 +17,21 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tidewheel.commits.procedure import Hand
 from tidewheel.indexing.core.receipts import Tombstone
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.kernels.arrays import Whole, int64s
+from tidewheel.queries.kernels.partials import coded
 from tidewheel.storage.key_values import typed_key
 from tidewheel.storage.snapshot import Snapshot
 
 _KNOWN = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
 _SPELT = (*_KNOWN, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_binary)
 DIGEST_CHARACTERS = 32
+SLOT_NEVER = -(1 << 62)  # before every slot
 
 
 def knows(schema: pa.Schema) -> bool:
@@ -65,27 +69,22 @@ def digest_of(columns: Sequence[str], values: Sequence[Any], salt: str) -> str:
     return sha256(f"{salt}{{{','.join(members)}}}".encode()).hexdigest()[:DIGEST_CHARACTERS]
 
 
-def are_forgotten(rows: pa.Table, tombstones: Sequence[Tombstone], key: Sequence[str], salt: str) -> pa.Array:
-    """Which records some tombstones cover that know them by their key. Cost: a digest for each row."""
-    bounds = {one.digest: one.slot_max for one in tombstones if one.columns == tuple(key)}
-    if not bounds:
-        return pa.repeat(pa.scalar(False), rows.num_rows)
-    found = []
-    for row in rows.select(["ins_slot", *key]).to_pylist():
-        bound = bounds.get(digest_of(key, [row[name] for name in key], salt))
-        found.append(bound is not None and row["ins_slot"] <= bound)
-    return pa.array(found, pa.bool_())
-
-
 def covered_rows(hand: Hand, snapshot: Snapshot, rows: pa.Table, tombstones: Sequence[Tombstone]) -> pa.Array:
-    """Which records some tombstones cover, by whatever columns these know them. Cost: a digest for each row."""
-    slots = rows.column("ins_slot").to_pylist()
-    found = [False] * rows.num_rows
+    """Which records some tombstones cover, by whatever columns these know them. Cost: a digest a different key."""
+    slots, found = int64s(rows.column("ins_slot")), np.zeros(rows.num_rows, bool)
     for columns in {one.columns for one in tombstones}:
         bounds = {one.digest: one.slot_max for one in tombstones if one.columns == columns}
-        for place, digest in enumerate(hand.record_digests(snapshot, columns, rows)):
-            found[place] |= slots[place] <= bounds.get(digest, slots[place] - 1)
-    return pa.array(found, pa.bool_())
+        different, places = _different(rows.select(columns))
+        digests = hand.record_digests(snapshot, columns, different)
+        found |= slots <= np.array([bounds.get(digest, SLOT_NEVER) for digest in digests], np.int64)[places]
+    return pa.array(found)
+
+
+def _different(keys: pa.Table) -> tuple[pa.Table, Whole]:
+    """The different rows, and which of them each row is; where equal values have several spellings, all rows."""
+    if not spells(keys.schema):
+        return keys, np.arange(keys.num_rows)
+    return coded(dict(zip(keys.column_names, keys.columns, strict=True)), keys.num_rows)
 
 
 def _written(value: Any) -> str:

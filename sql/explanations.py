@@ -68,6 +68,7 @@ class Explanation:
 
 
 def _access_json(access: Access) -> dict[str, Any]:
+    read = frozenset(access.read)
     return {
         "version": access.version,
         "as_of": iso(access.as_of_us),
@@ -76,9 +77,7 @@ def _access_json(access: Access) -> dict[str, Any]:
         "files_expired": len(access.expired),
         "files_outside_key": len(access.outside_key),
         "files_without_key": len(access.without_key),
-        "files": [
-            {"path": file.path, "read": file in access.read, "reason": reason} for file, reason in access.reasons()
-        ],
+        "files": [{"path": file.path, "read": file in read, "reason": reason} for file, reason in access.reasons()],
     }
 
 

@@ -19,6 +19,7 @@ from tidewheel.indexing.core.state import Bound
 from tidewheel.sql.quoting import Sql, join
 
 Values = tuple[Any, ...]
+Ends = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,15 @@ class KeyEquals:
 
     def excludes(self, minima: Sequence[Bound], maxima: Sequence[Bound]) -> bool:
         """Whether no record between these bounds can match."""
-        return any(
-            (low is not None and value < low) or (high is not None and value > high)
-            for value, low, high in zip(self.values, minima, maxima, strict=False)
-        )
+        for value, low, high in zip(self.values, minima, maxima, strict=False):
+            if (low is not None and value < low) or (high is not None and value > high):
+                return True
+        return False
+
+    @property
+    def first(self) -> Ends:
+        """From where to where, both included, the first key column is asked for; None is no bound."""
+        return self.values[0], self.values[0]
 
     def predicate(self, columns: Sequence[KeyColumn]) -> Sql:
         terms = (
@@ -75,6 +81,11 @@ class KeyBetween:
                 return False
         return False
 
+    @property
+    def first(self) -> Ends:
+        """From where to where, both included, the first key column is asked for; None is no bound."""
+        return next(iter(self.low), None), next(iter(self.high), None)
+
     def predicate(self, columns: Sequence[KeyColumn]) -> Sql:
         terms = []
         if self.low:
@@ -94,6 +105,11 @@ class AnyKey:
 
     def excludes(self, minima: Sequence[Bound], maxima: Sequence[Bound]) -> bool:
         return False
+
+    @property
+    def first(self) -> Ends:
+        """From where to where the first key column is asked for."""
+        return None, None
 
     def predicate(self, columns: Sequence[KeyColumn]) -> Sql:
         return Sql("true")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import duckdb
@@ -15,11 +15,12 @@ import duckdb
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.rules.as_of import watermark_end_us
-from tidewheel.sql.access import Access, choose
+from tidewheel.sql.access import Access, admitted
 from tidewheel.sql.column_types import duckdb_type
 from tidewheel.sql.damage import refuse_replaced
 from tidewheel.sql.key_conditions import AnyKey, KeyColumn, KeyCondition, KeyEquals
 from tidewheel.sql.key_filters import KeyFilters
+from tidewheel.sql.key_order import KeyOrder
 from tidewheel.sql.quoting import Sql, quote_identifier, quote_literal
 from tidewheel.sql.relations import Files, Shape, files_at
 from tidewheel.storage.snapshot import Snapshot
@@ -78,26 +79,29 @@ class PinnedVersion:
 
     def access(self, condition: KeyCondition, as_of_us: int) -> Access:
         """The files that a read opens. On object stores, asking for filters takes as many requests as it saves."""
-        access = choose(self.files, self.number, condition, as_of_us)
         filters = self.filters
-        if (
-            filters is None
-            or not filters.wanted
-            or not isinstance(condition, KeyEquals)
-            or not self.snapshot.location.is_local
-        ):
-            return access
-        read, without_key = filters.admitted(access.read, condition.values[0])
-        return replace(access, read=tuple(read), without_key=tuple(without_key))
+        if filters is None or not filters.wanted or isinstance(condition, AnyKey):
+            return Access(self.number, as_of_us, self.files, admitted(self.files, condition, as_of_us))
+        near = admitted(self.key_order.near(condition), condition, as_of_us)
+        if not isinstance(condition, KeyEquals) or not self.snapshot.location.is_local:
+            return Access(self.number, as_of_us, self.files, near)
+        read, without_key = filters.admitted(near, condition.values[0])
+        return Access(self.number, as_of_us, self.files, tuple(read), tuple(without_key))
+
+    @cached_property
+    def key_order(self) -> KeyOrder:
+        """Where in the files a key may be. Cost: sorting them once."""
+        return KeyOrder(self.files)
 
     def asked_again(self) -> None:
-        """From now on it is worth knowing each file's filters."""
+        """From now on it is worth knowing where keys are, and each file's filters."""
         if self.filters is not None:
             self.filters.wanted = True
 
     def access_to(self, files: Iterable[FileFact]) -> Access:
         """Whole files, whatever has expired in them."""
-        return Access(self.number, 0, tuple(files))
+        chosen = tuple(files)
+        return Access(self.number, 0, chosen, chosen)
 
     def live(self, connection: duckdb.DuckDBPyConnection, access: Access, columns: Sequence[str]) -> Sql:
         """A SELECT of the records that are alive at the moment of an access."""

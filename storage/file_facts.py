@@ -9,11 +9,13 @@ from arro3.core import DataType, Table
 
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.core.state import FileFact
+from tidewheel.storage.uncollected import uncollected
 
 # Delta allows writers to cut the timestamps of their statistics to milliseconds.
 STATISTIC_CUT = timedelta(microseconds=999)
 _ABOVE_ALL = "\U0010ffff"
 _CUT_MAX = datetime.max.replace(tzinfo=UTC) - STATISTIC_CUT
+_CUT_US, _CUT_MAX_US = micros(datetime(1970, 1, 1, tzinfo=UTC) + STATISTIC_CUT), micros(_CUT_MAX)
 _PLANNED_FROM = (
     "path",
     "partition.layout",
@@ -34,13 +36,22 @@ def facts_in(adds: Table, key: tuple[str, ...]) -> tuple[FileFact, ...]:
         return ()
     if missing := [name for name in _PLANNED_FROM if name not in adds.column_names]:
         raise ValueError(f"the log has no statistics {', '.join(missing)}")
-    columns = [adds.column(name).to_pylist() for name in _PLANNED_FROM]
-    if any(value is None for column in columns for value in column):
+    if any(adds.column(name).null_count for name in _PLANNED_FROM):
         raise ValueError("the log has files without statistics of their slots")
-    valid_until = [None if value is None else micros(value) for value in _bounds(adds, "max", "valid_until")]
-    keys_min = zip(*(_bounds(adds, "min", name) for name in key), strict=True)
-    keys_max = zip(*(_bounds(adds, "max", name) for name in key), strict=True)
-    return tuple(FileFact(*values) for values in zip(*columns, valid_until, keys_min, keys_max, strict=True))
+    with uncollected():
+        columns = [adds.column(name).to_pylist() for name in _PLANNED_FROM]
+        keys_min = zip(*(_bounds(adds, "min", name) for name in key), strict=True)
+        keys_max = zip(*(_bounds(adds, "max", name) for name in key), strict=True)
+        values = zip(*columns, _ends_us(adds), keys_min, keys_max, strict=True)
+        return tuple(FileFact(*one) for one in values)
+
+
+def _ends_us(adds: Table) -> list[int | None]:
+    """The last moment at which a record is valid, file by file; as numbers, for moments take long to make."""
+    if "max.valid_until" not in adds.column_names:
+        return [None] * adds.num_rows
+    moments = adds.column("max.valid_until").cast(DataType.timestamp("us", tz="UTC")).cast(DataType.int64())
+    return [None if value is None or value > _CUT_MAX_US else value + _CUT_US for value in moments.to_pylist()]
 
 
 def _bounds(adds: Table, bound: str, name: str) -> list[Any]:

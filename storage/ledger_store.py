@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tidewheel.indexing.core.ledger import Ledger, fold_all
+from tidewheel.indexing.core.folding import fold_all
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.rules.care import COMMITS_MIN
 from tidewheel.indexing.rules.changes import Change, changes_between
+from tidewheel.indexing.rules.vacuum import joined_files
 from tidewheel.storage.receipt_files import ENTRY_REMEDY, MadeOf
 from tidewheel.storage.remembered import Remembered
 from tidewheel.storage.snapshot import Snapshot, unlike_commits
 
-FOLD_EVERY_COMMITS = 10
 # Of a few archives, the ledgers at their newest versions.
 _LEDGERS: Remembered[Ledger] = Remembered(8)
 
@@ -105,23 +107,39 @@ def receipts_since(snapshot: Snapshot, version: int) -> Iterator[tuple[int, Rece
     """The receipts after a version, oldest first, wherever they are. Cost: the ledger files that reach beyond it."""
     through = version
     for at in folded_versions(snapshot):
-        if at > through:
+        # One that is gone since it was listed was joined to the next.
+        if at > through and (folded := snapshot.receipts.folded(at)) is not None:
             # Two writers may have folded the same receipts into files of different versions.
-            yield from (one for one in snapshot.receipts.folded(at) if one[0] > through)
+            yield from (one for one in folded if one[0] > through)
             through = at
     yield from receipts_after(snapshot, through)
 
 
-def fold_into_ledger(snapshot: Snapshot, *, every: int = FOLD_EVERY_COMMITS) -> bool:
+def fold_into_ledger(snapshot: Snapshot, *, every: int = COMMITS_MIN) -> bool:
     """Fold what the log holds beyond the newest ledger file, if that is at least `every` commits."""
-    folded = _newest_fold(snapshot)
-    if snapshot.version - folded.version < every:
+    through = max(folded_versions(snapshot), default=-1)
+    if snapshot.version - through < every:
         return False
-    receipts = receipts_after(snapshot, folded.version)
-    ledger = replace(fold_all(folded, receipts, snapshot.definition.span), version=snapshot.version)
-    snapshot.receipts.write(ledger, receipts)
+    ledger = ledger_of(snapshot)
+    snapshot.receipts.write(ledger, receipts_after(snapshot, through))
     _remember(snapshot.receipts.made_of(snapshot.version), ledger, snapshot.definition.span)
     return True
+
+
+def join_ledger_files(snapshot: Snapshot, before: int) -> list[int]:
+    """Write the receipts of some ledger files that end before a version into the last of them; the needless others.
+
+    Their ledgers are no longer needed if nobody can open a version before that one. A reader who still looks for one
+    that is gone finds what it held in the next.
+    """
+    versions = joined_files(folded_versions(snapshot), before)
+    if not versions:
+        return []
+    receipts: dict[int, Receipt] = {}
+    for version in versions:
+        receipts.update(snapshot.receipts.folded(version) or ())
+    snapshot.receipts.write(snapshot.receipts.ledger(versions[-1]), sorted(receipts.items()))
+    return list(versions[:-1])
 
 
 def folded_versions(snapshot: Snapshot) -> list[int]:

@@ -188,6 +188,15 @@ class Location:
         infos = self.filesystem.get_file_info(selector)
         return [ListedFile(one.path, one.size or 0, one.mtime_ns or 0) for one in infos if one.is_file]
 
+    def names_in(self, relative: str) -> list[str]:
+        """The names in a folder of the archive; none if it does not exist. Cost: one listing, and no look at a file."""
+        if not self.is_local:
+            return [one.base_name for one in self.files_below(relative)]
+        try:
+            return os.listdir(self.child(relative))
+        except FileNotFoundError:
+            return []
+
     def has(self, *relatives: str) -> list[bool]:
         """Whether there are files of these names. Cost: a look at each."""
         paths = [self.child(one) for one in relatives]

@@ -54,10 +54,12 @@ GAUGES = (
     Family("tidewheel_vacuum_timestamp_seconds", "gauge", "Moment of the last vacuum."),
     Family("tidewheel_audit_timestamp_seconds", "gauge", "Moment of the last audit."),
     Family("tidewheel_audit_findings", "gauge", "What the last audit found; none is clean."),
+    Family("tidewheel_lost_messages", "gauge", "Messages that were gone from the topic when their slots were read."),
 )
 COUNTERS = (
     Family("tidewheel_commits_total", "counter", "Commits by operation."),
     Family("tidewheel_rows_total", "counter", "Records that batches brought, by what became of them."),
+    Family("tidewheel_late_rows_total", "counter", "Records of a topic that were stored and came after their slot."),
     Family("tidewheel_rows_rewritten_total", "counter", "Stored records that were written again."),
     Family(
         "tidewheel_files_total", "counter", "Data files that commits added, removed, or removed without reading them."
@@ -116,6 +118,8 @@ def looked_at(status: Status, quarantined: Mapping[str, int]) -> Samples:
     if (audited := status.audited) is not None:
         gauges["tidewheel_audit_timestamp_seconds"] = _seconds(audited.at_us)
         gauges["tidewheel_audit_findings"] = audited.findings
+    if status.lost:
+        gauges["tidewheel_lost_messages"] = sum(messages for _, messages in status.lost)
     by_rule = {("tidewheel_quarantined_rows", f'rule="{rule}"'): rows for rule, rows in quarantined.items()}
     return {(name, ""): value for name, value in gauges.items()} | by_rule
 
@@ -171,6 +175,8 @@ def _counted(receipt: Receipt) -> Iterable[tuple[tuple[str, str], float]]:
     yield ("tidewheel_commits_total", f'operation="{receipt.operation.value}"'), 1
     for fate in _FATES:
         yield ("tidewheel_rows_total", f'fate="{fate}"'), sum(getattr(one, fate) for one in receipt.slots)
+    if receipt.late_rows:
+        yield ("tidewheel_late_rows_total", ""), receipt.late_rows
     yield ("tidewheel_rows_rewritten_total", ""), receipt.rows_rewritten
     for change in _CHANGES:
         yield ("tidewheel_files_total", f'change="{change}"'), getattr(receipt, f"files_{change}")

@@ -1,7 +1,8 @@
 """Where receipts lie on disk: each in its entry of the log, and after it was folded in a file of the ledger.
 
 `_tidewheel/ledger/<version>.json.gz` holds the ledger through that version and the receipts since the file
-before it. Its content follows from the log alone, so it does not matter who writes it, or how often.
+before it. Its content follows from the log alone, so it does not matter who writes it, or how often. Vacuum joins
+those of which only the receipts are still of use.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tidewheel.storage.location import Location
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.remembered import told_of
 from tidewheel.storage.snapshot import DEFINITION_KEY, HEAD_ID
+from tidewheel.storage.uncollected import uncollected
 
 FOLDER = "_tidewheel/ledger"
 # Head and watermark ride in every commit, and the digest of the files in all but old archives' first ones.
@@ -42,14 +44,17 @@ class ReceiptStore(Protocol):
     def ledger(self, version: int) -> Ledger:
         """The ledger in the file of that version."""
 
-    def folded(self, version: int) -> Numbered:
-        """The receipts in the file of that version."""
+    def folded(self, version: int) -> Numbered | None:
+        """The receipts in the file of that version; None if it is gone."""
 
     def made_of(self, version: int) -> MadeOf:
         """What the ledger through a version is made of: the newest ledger file, if there is one, and entries since."""
 
     def write(self, ledger: Ledger, receipts: Numbered) -> None:
         """A file of the ledger's version."""
+
+    def drop(self, versions: Sequence[int]) -> None:
+        """Delete the files of some versions."""
 
 
 class ReceiptFiles:
@@ -63,14 +68,21 @@ class ReceiptFiles:
         return None if values is None else Receipt.from_json(values)
 
     def folded_versions(self) -> list[int]:
-        stems = [info.base_name.removesuffix(".json.gz") for info in self.location.files_below(FOLDER)]
+        stems = [name.removesuffix(".json.gz") for name in self.location.names_in(FOLDER)]
         return sorted(int(stem) for stem in stems if stem.isdigit())
 
     def ledger(self, version: int) -> Ledger:
-        return Ledger.from_json(self._read(version)["ledger"])
+        with uncollected():
+            return Ledger.from_json(self._read(version)["ledger"])
 
-    def folded(self, version: int) -> Numbered:
-        return [(at, Receipt.from_json(one)) for at, one in self._read(version)["receipts"]]
+    def folded(self, version: int) -> Numbered | None:
+        try:
+            content = self._read(version)
+        except Damaged as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+            raise
+        return [(at, Receipt.from_json(one)) for at, one in content["receipts"]]
 
     def made_of(self, version: int) -> MadeOf:
         folds = [at for at in self.folded_versions() if at <= version][-1:]
@@ -87,8 +99,11 @@ class ReceiptFiles:
         packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), compresslevel=6, mtime=0)
         self.location.write_bytes(self._path(ledger.version), packed)
 
+    def drop(self, versions: Sequence[int]) -> None:
+        self.location.delete_all(ledger_path(version) for version in versions)
+
     def _path(self, version: int) -> str:
-        return self.location.child(f"{FOLDER}/{version:020d}.json.gz")
+        return self.location.child(ledger_path(version))
 
     def _entry_path(self, version: int) -> str:
         return self.location.child(f"_delta_log/{version:020d}.json")
@@ -117,6 +132,10 @@ class ReceiptFiles:
                 ENTRY_REMEDY,
             ) from error
         return actions[0]["commitInfo"] if actions else {}
+
+
+def ledger_path(version: int) -> str:
+    return f"{FOLDER}/{version:020d}.json.gz"
 
 
 def _refuse_cut(entry: dict[str, Any], lines: Sequence[bytes]) -> None:

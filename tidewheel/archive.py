@@ -13,7 +13,6 @@ never starts Spark. Moments are ISO text with a zone, dates (midnight UTC), or d
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from tidewheel.resolve import resolve
 from tidewheel.writing import Writing
 
 if TYPE_CHECKING:
-    from tidewheel.standing import StandingQueries
+    pass
 
 
 def open(name: str | Path, *, progress: Callable[[str], None] | None = None) -> Archive:
@@ -36,10 +35,3 @@ def open(name: str | Path, *, progress: Callable[[str], None] | None = None) -> 
 
 class Archive(Reading, Writing, Looking):
     """One archive: read it, bring batches into it, look after it."""
-
-    @cached_property
-    def queries(self) -> StandingQueries:
-        """The standing queries of the archive: `archive.queries.refresh()`, `archive.queries.ask("top_talkers")`."""
-        from tidewheel.standing import StandingQueries
-
-        return StandingQueries(self)

@@ -14,6 +14,7 @@ from tidewheel.resolve import Target, archives_folder
 if TYPE_CHECKING:
     from tidewheel.commits.archive import ArchiveJob
     from tidewheel.sql.reader import Reader
+    from tidewheel.standing import StandingQueries
     from tidewheel.storage.location import Location
     from tidewheel.storage.snapshot import Snapshot
 
@@ -67,6 +68,13 @@ class Handle:
         from tidewheel.sql.reader import Reader
 
         return Reader.open(self.location, now_us=self.now_us)
+
+    @cached_property
+    def queries(self) -> StandingQueries:
+        """The standing queries of the archive: `archive.queries.refresh()`, `archive.queries.ask("top_talkers")`."""
+        from tidewheel.standing import StandingQueries
+
+        return StandingQueries(self)
 
     def snapshot(self) -> Snapshot:
         """The newest version of the table."""

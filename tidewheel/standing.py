@@ -19,12 +19,12 @@ from tidewheel.indexing.toml.page import Fault
 from tidewheel.moments import Moment, moment_us
 from tidewheel.queries.standing.query import Query, QueryText
 from tidewheel.queries.standing.query_file import parse_query_file
-from tidewheel.query_files import FOLDER, archive_names, read_texts
+from tidewheel.query_files import FOLDER, archive_names, may_ask, read_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tidewheel.archive import Archive
+    from tidewheel.handle import Handle
     from tidewheel.local.standing.compiling import Understood
     from tidewheel.local.standing.looking import Explained, Standing
     from tidewheel.local.standing.refresh import Refresh
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class StandingQueries:
     """The standing queries of one archive."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Handle) -> None:
         self._archive = archive
         self.wrong: InvalidInput | None = None  # with the files, when they were read last
 
@@ -109,6 +109,17 @@ class StandingQueries:
             return replace(refresh.compare(), misread=self.wrong)
         guard_refresh(self._archive.job, queries, allow_many=allow_many)
         return replace(refresh.run(), misread=self.wrong)
+
+    def observe(self) -> None:
+        """Before a batch comes: what of it is not stored is kept, where queries ask that were not answered yet."""
+        from tidewheel.local.standing.derivation import observe_for
+        from tidewheel.storage.ledger_store import ledger_of
+
+        archive = self._archive
+        if archive.file is None or not may_ask(archive.folder, archive.file.name):
+            return
+        if not ledger_of(archive.snapshot()).horizon:
+            observe_for(archive.job, self.understood().queries)
 
     def _refuse_to_lose(self, queries: list[Query]) -> None:
         """A query whose file is gone loses its answers; by a table's place alone nobody knows where the files lie."""

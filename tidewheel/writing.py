@@ -187,6 +187,8 @@ class Writing(Handle):
         with needed("to update an archive"):
             from tidewheel.jobs.update import update
 
+        if not dry_run:
+            self.queries.observe()
         job = replace(self.job, planned=on_plan) if on_plan else self.job
         return update(job, slots, confirmed=confirmed, dry_run=dry_run)
 

@@ -29,10 +29,13 @@ SIZES = {
         kernel_rows=400_000, kernel_sizes=(1 << 4, 1 << 10, 1 << 16),
     ),
     "standard": Size(
-        "standard", rows=10_000, slots=2_000, many_queries=500, growth=(10, 1000),
+        "standard", rows=10_000, slots=2_000, many_queries=500, growth=(10, 1000), windows_hours=(1, 24),
         kernel_sizes=(1 << 4, 1 << 10, 1 << 16),
     ),
-    "full": Size("full", rows=10_000, slots=2_000, many_queries=500, measured=24, growth=(10, 100, 500, 1000, 2000)),
+    "full": Size(
+        "full", rows=10_000, slots=2_000, many_queries=500, measured=24, growth=(10, 100, 500, 1000, 2000),
+        windows_hours=(1, 6, 24, 168), history=2_000,
+    ),
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ def standing_goals(results: Results) -> Iterator[Ratio]:
         yield from _seconds(found)
         yield from _sizes(found)
         yield from _kernels(found["kernels"])
+        yield from _history(found)
 
 
 def typical(samples: list[dict[str, Any]]) -> float:
@@ -135,7 +136,26 @@ def _kernels(found: Mapping[str, Any]) -> Iterator[Ratio]:
         how = "not measured" if value is None else f"{theirs:.1f} ns / {ours:.1f} ns an answer"
         yield at_least(f"kernels: {what} over windows of {size:,} vs {who}", value, bound, how)
     for what in ("sum", "max"):
-        times = {one["who"].split(",")[0]: one["ns"] for one in found["many_ranges"] if one["what"] == what}
-        value = times["Polars"] / times[OURS] if "Polars" in times else None
-        how = "not measured" if value is None else f"{times['Polars']:.1f} ns / {times[OURS]:.1f} ns an answer"
+        times = [(one["who"], one["ns"]) for one in found["many_ranges"] if one["what"] == what]
+        mine, theirs = (min((ns for one, ns in times if one.startswith(who)), default=None) for who in (OURS, "Polars"))
+        value = theirs / mine if mine and theirs else None
+        how = "not measured" if value is None else f"{theirs:.1f} ns / {mine:.1f} ns an answer"
         yield at_least(f"kernels: {what} over windows of 64 lengths at every slide vs Polars", value, 10, how)
+
+
+def _history(found: Mapping[str, Any]) -> Iterator[Ratio]:
+    """Of very many refreshes the last hundred by the first, once records, partials and answers expire."""
+    hundreds = found.get("history", {}).get("hundreds")
+    for name, what in (("seconds", "time"), ("resident_mb", "memory"), ("live_files", "current files")):
+        title = f"very many refreshes of one archive, the last hundred by the first: {what}"
+        if not hundreds:
+            yield at_most(title, None, 1.1, "not measured")
+            continue
+        first, last = ends_of(hundreds)
+        how = f"{found['history']['refreshes']:,} refreshes: {last[name]:.4g} / {first[name]:.4g}"
+        yield at_most(title, last[name] / first[name], 1.1, how)
+
+
+def ends_of(hundreds: Sequence[Mapping[str, float]]) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """The first hundred in which there is something of every age, and the last."""
+    return hundreds[min(1, len(hundreds) - 1)], hundreds[-1]

@@ -13,8 +13,10 @@ def kernel_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"One window sliding over {found['rows']:,} whole numbers, value by value: nanoseconds an answer, wall clock, "
-        "by the window's length. Ours takes spans of any lengths in any order, which is what a refresh has; the others "
-        "slide one window. `-`: not installed, or too few values."
+        "by the window's length, the better of two runs. Everyone has the values in the form that suits it, and "
+        "answers in its own. *A list*: ours is not told that the window slides, but makes a list of spans and finds it "
+        "there, as in a refresh, whose spans are of any lengths in any order. `-`: too few values; who is "
+        "not installed is left out."
     )
     yield ""
     yield f"| | values | {' | '.join(f'{size:,}' for size in sizes)} |"

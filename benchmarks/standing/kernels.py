@@ -1,6 +1,8 @@
 """The kernel race: one sliding window over many values, ours against the libraries that people slide windows with.
 
-Nanoseconds an answer, of the wall clock, as several use all cores; whole numbers from a seed, every window of a length.
+Nanoseconds an answer, of the wall clock, as several use all cores, the better of two runs; whole numbers from a seed,
+every window of a length. Everyone is handed the values in the form that suits it best, and may answer in its own. Ours
+is told the window, as the others are; or, *a list*, makes the list of its spans, in which it finds that they slide.
 Each answer is compared with numpy's own fold of some windows. Who takes long is given fewer values, said in the table.
 """
 
@@ -8,6 +10,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -16,58 +20,76 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tidewheel.queries.choice import TECHNIQUES, choose
+from benchmarks.standing.operations import RANGES, SEED, many_operations, operations
 from tidewheel.queries.kernels.doubling import doubled
-from tidewheel.queries.kernels.prefix_sums import span_sums
+from tidewheel.queries.kernels.prefix_sums import run_sums, span_sums
+from tidewheel.queries.kernels.runs import Run
 from tidewheel.queries.kernels.selection import selected
+from tidewheel.queries.kernels.sliding import slid
 from tidewheel.queries.kernels.van_herk import blockwise
-from tidewheel.queries.operation import AlgebraClass
-from tidewheel.queries.operations.extremes import MAX
-from tidewheel.queries.operations.whole_sums import whole_sum
-from tidewheel.queries.shared_plan import build_shared_plan
-from tidewheel.queries.technique_costs import cost
-from tidewheel.queries.windows import Window
 
-SEED = 7
-RANGES = 64
-SLIDES_COUNTED = 4_096
+RUNS = 2
+LONGEST = 1 << 16  # of many ranges
+MOST, LESS = 10_000_000, 1_000_000  # values
 Values = Any
-Slide = Callable[[Values, int], Any]  # values, the length of the window: an answer for each window that is whole
 # Folded by numpy itself, the judge of all.
 JUDGES: Mapping[str, Callable[[Any], Any]] = {
     "sum": np.sum, "max": np.max, "arg_max": np.max, "stddev": lambda some: np.std(some, ddof=1),
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Contender:
+    """What is asked of whom; `slide` takes what `given` made of the values, and the length of the window.
+
+    It answers for each window, those at the beginning that are not whole perhaps among them.
+    """
+
+    what: str
+    who: str
+    slide: Callable[[Any, int], Any]
+    given: Callable[[Values], Any] = lambda values: values
+    rows: int = MOST
+
+
 def kernel_race(rows: int, sizes: Sequence[int]) -> dict[str, Any]:
     """Everyone at every length."""
     values = np.random.default_rng(SEED).integers(0, 10**6, rows)
     found = []
-    for what, who, rows_max, slide in _contenders():
-        times = _times(what, slide, values[:rows_max], sizes)
-        found.append({"what": what, "who": who, "rows": min(rows, rows_max), "ns": times})
+    for one in _contenders():
+        times = _times(one, values[: one.rows], sizes)
+        found.append({"what": one.what, "who": one.who, "rows": min(rows, one.rows), "ns": times})
     return {
         "rows": rows,
         "sizes": list(sizes),
         "slides": found,
-        "many_ranges": list(_many_ranges(values[: rows // 40])),
+        "many_ranges": list(_many_ranges(values[: max(rows // 40, 3 * LONGEST)])),
         "operations": list(operations()),
         "many_operations": list(many_operations()),
     }
 
 
-def _times(what: str, slide: Slide | None, values: Values, sizes: Sequence[int]) -> list[float | None]:
-    found: list[float | None] = []
+def _times(one: Contender, values: Values, sizes: Sequence[int]) -> list[float | None]:
+    given, found = one.given(values), list[float | None]()
     for size in sizes:
-        if slide is None or size > len(values) // 2:
+        if size > len(values) // 2:
             found.append(None)
             continue
-        begun = perf_counter()
-        answers = slide(values, size)
-        spent = perf_counter() - begun
-        _judge(what, values, size, answers)
-        found.append(1e9 * spent / len(answers))
+        spent, answers = _best(partial(one.slide, given, size))
+        whole = np.asarray(answers)[len(answers) - (len(values) - size + 1) :]
+        _judge(one.what, values, size, whole)
+        found.append(1e9 * spent / len(whole))
     return found
+
+
+def _best(run: Callable[[], Any]) -> tuple[float, Any]:
+    """The seconds of the better run, and its answers."""
+    times, answers = [], None
+    for _ in range(RUNS):
+        begun = perf_counter()
+        answers = run()
+        times.append(perf_counter() - begun)
+    return min(times), answers
 
 
 def _judge(what: str, values: Values, size: int, answers: Any) -> None:
@@ -78,32 +100,30 @@ def _judge(what: str, values: Values, size: int, answers: Any) -> None:
         assert abs(float(given) - float(true)) <= 1e-6 * abs(float(true)), (what, size, start, given, true)
 
 
-def _contenders() -> Iterator[tuple[str, str, int, Slide | None]]:
-    """What is asked, of whom, over how many values at most, and how; None where the library is not there."""
-    most, less = 10_000_000, 1_000_000
-    yield "sum", "ours, prefix sums", most, lambda values, n: span_sums(values, *_spans(values, n))
-    yield "max", "ours, doubling tables", most, lambda values, n: doubled(np.maximum, values, *_spans(values, n))
-    yield "max", "ours, van Herk's blocks", most, lambda values, n: blockwise(np.maximum, values, *_spans(values, n))
-    yield "arg_max", "ours, ranks and doubling tables", less, _our_arg_max
-    yield "stddev", "ours, prefix sums of squares", most, _our_stddev
-    polars = _there("polars")
-    for what, name in (("sum", "rolling_sum"), ("max", "rolling_max"), ("stddev", "rolling_std")):
-        yield what, "Polars", most, polars and _polars(polars, name)
-    bottleneck = _there("bottleneck")
-    for what, name in (("sum", "move_sum"), ("max", "move_max"), ("arg_max", "move_argmax"), ("stddev", "move_std")):
-        yield what, "bottleneck", most, bottleneck and _bottleneck(bottleneck, name)
-    pandas = _there("pandas")
-    for what, name in (("sum", "sum"), ("max", "max"), ("stddev", "std")):
-        yield what, "pandas", most, pandas and _pandas(pandas, name)
-    filters = _there("scipy.ndimage")
-    yield (
-        "max",
-        "scipy",
-        most,
-        filters and (lambda values, n: filters.maximum_filter1d(values, n)[n // 2 : len(values) - n + n // 2 + 1]),
-    )
+def _contenders() -> Iterator[Contender]:
+    """Ours, and of the others those that are there."""
+    yield Contender("sum", "ours, prefix sums", lambda values, n: run_sums(values, [_run(values, n)]))
+    yield Contender("sum", "ours, prefix sums, a list", lambda values, n: span_sums(values, *_spans(values, n)))
+    yield Contender("max", "ours, doubling", lambda values, n: slid(np.maximum, values, [_run(values, n)]))
+    yield Contender("max", "ours, doubling, a list", lambda values, n: doubled(np.maximum, values, *_spans(values, n)))
+    yield Contender("max", "ours, blocks, a list", lambda values, n: blockwise(np.maximum, values, *_spans(values, n)))
+    yield Contender("arg_max", "ours, packed, doubling, a list", _our_arg_max, _arg_max_columns, LESS)
+    yield Contender("stddev", "ours, prefix sums of squares", _our_stddev)
+    if polars := _there("polars"):
+        for what, name in (("sum", "rolling_sum"), ("max", "rolling_max"), ("stddev", "rolling_std")):
+            yield Contender(what, "Polars", _method(name), polars.Series)
+    if bottleneck := _there("bottleneck"):
+        for what, name in (("sum", "move_sum"), ("max", "move_max")):
+            yield Contender(what, "bottleneck", getattr(bottleneck, name), _floats)
+        yield Contender("arg_max", "bottleneck", _bottleneck_arg_max(bottleneck), _floats)
+        yield Contender("stddev", "bottleneck", lambda values, n: bottleneck.move_std(values, n, ddof=1), _floats)
+    if pandas := _there("pandas"):
+        for what, name in (("sum", "sum"), ("max", "max"), ("stddev", "std")):
+            yield Contender(what, "pandas", _pandas(name), lambda values: pandas.Series(values.astype(np.float64)))
+    if filters := _there("scipy.ndimage"):
+        yield Contender("max", "scipy", _scipy(filters.maximum_filter1d))
     for what, sql in (("sum", "sum(v)"), ("max", "max(v)"), ("arg_max", "arg_max(v, v)"), ("stddev", "stddev_samp(v)")):
-        yield what, "DuckDB window", less, _duckdb(sql)
+        yield Contender(what, "DuckDB window", _duckdb(sql), _duckdb_table, LESS)
 
 
 def _there(name: str) -> Any:
@@ -113,48 +133,65 @@ def _there(name: str) -> Any:
         return None
 
 
+def _run(values: Values, n: int) -> Run:
+    return Run(place=0, count=len(values) - n + 1, first=0, length=n, step=1)
+
+
 def _spans(values: Values, n: int) -> tuple[Any, Any]:
     start = np.arange(len(values) - n + 1)
     return start, start + n
 
 
-def _our_arg_max(values: Values, n: int) -> Any:
+def _arg_max_columns(values: Values) -> Any:
     """The value where the value is largest, the newest of equal ones."""
     given = pa.array(values)
-    columns = {"value": given, "by": given, "at": pa.array(np.arange(len(values)))}
-    return selected("arg_max", columns, *_spans(values, n)).to_numpy()
+    return {"value": given, "by": given, "at": pa.array(np.arange(len(values)))}
+
+
+def _our_arg_max(columns: Any, n: int) -> Any:
+    return selected("arg_max", columns, *_spans(columns["at"], n))
 
 
 def _our_stddev(values: Values, n: int) -> Any:
     """Of whole numbers, from their sums and those of their squares: exact until the division."""
-    start, end = _spans(values, n)
-    sums, squares = span_sums(values, start, end).astype(float), span_sums(values * values, start, end).astype(float)
+    sums, squares = (run_sums(some, [_run(values, n)]).astype(float) for some in (values, values * values))
     return np.sqrt(np.maximum(squares - sums * sums / n, 0) / (n - 1))
 
 
-def _polars(polars: Any, name: str) -> Slide:
-    return lambda values, n: getattr(polars.Series(values), name)(n).to_numpy()[n - 1 :]
+def _floats(values: Values) -> Any:
+    return values.astype(np.float64)
 
 
-def _bottleneck(bottleneck: Any, name: str) -> Slide:
-    move = getattr(bottleneck, name)
-    if name == "move_argmax":  # how far back the largest is
-        return lambda values, n: values[np.arange(n - 1, len(values)) - move(values, n)[n - 1 :].astype(np.int64)]
-    more = {"ddof": 1} if name == "move_std" else {}
-    return lambda values, n: move(values.astype(np.float64), n, **more)[n - 1 :]
+def _method(name: str) -> Callable[[Any, int], Any]:
+    return lambda series, n: getattr(series, name)(n)
 
 
-def _pandas(pandas: Any, name: str) -> Slide:
-    return lambda values, n: getattr(pandas.Series(values).rolling(n), name)().to_numpy()[n - 1 :]
+def _bottleneck_arg_max(bottleneck: Any) -> Callable[[Any, int], Any]:
+    """It tells how far back the largest is."""
+    return lambda values, n: values[
+        np.arange(n - 1, len(values)) - bottleneck.move_argmax(values, n)[n - 1 :].astype(np.int64)
+    ]
 
 
-def _duckdb(sql: str) -> Slide:
-    def slide(values: Values, n: int) -> Any:
-        rows = pa.table({"i": np.arange(len(values)), "v": values})
+def _pandas(name: str) -> Callable[[Any, int], Any]:
+    return lambda series, n: getattr(series.rolling(n), name)()
+
+
+def _scipy(maximum: Any) -> Callable[[Any, int], Any]:
+    return lambda values, n: maximum(values, n, origin=(n - 1) // 2)  # windows that end with their value
+
+
+def _duckdb_table(values: Values) -> Any:
+    connection = duckdb.connect(":memory:")
+    connection.register("rows", pa.table({"i": np.arange(len(values)), "v": values}))
+    connection.execute("CREATE TABLE given AS SELECT * FROM rows")
+    return connection
+
+
+def _duckdb(sql: str) -> Callable[[Any, int], Any]:
+    def slide(connection: Any, n: int) -> Any:
         frame = f"OVER (ORDER BY i ROWS BETWEEN {n - 1} PRECEDING AND CURRENT ROW)"
-        connection = duckdb.connect(":memory:")
-        connection.register("given", rows)
-        return connection.sql(f"SELECT {sql} {frame} AS a FROM given ORDER BY i").fetchnumpy()["a"][n - 1 :]
+        return connection.sql(f"SELECT {sql} {frame} AS a FROM given ORDER BY i").fetchnumpy()["a"]
 
     return slide
 
@@ -163,63 +200,23 @@ def _duckdb(sql: str) -> Slide:
 
 
 def _many_ranges(values: Values) -> Iterator[dict[str, Any]]:
-    """64 ranges, asked at every slide: nanoseconds an answer."""
-    longest = min(1 << 16, len(values) // 2)
-    ranges = np.unique(np.geomspace(16, longest, RANGES).astype(np.int64))
-    slides = np.arange(longest, len(values))
-    starts = (slides[:, None] - ranges).ravel()
-    ends = np.repeat(slides, len(ranges))
-    for what, who, fold in (
-        ("sum", "ours, prefix sums", span_sums),
-        ("max", "ours, doubling tables", lambda *spans: doubled(np.maximum, *spans)),
-    ):
-        begun = perf_counter()
-        fold(values, starts, ends)
-        yield {"what": what, "who": who, "ns": 1e9 * (perf_counter() - begun) / len(starts)}
-    polars = _there("polars")
-    for what in ("sum", "max") if polars else ():
+    """64 ranges, each at every slide, one after another as queries are answered that have a day to catch up."""
+    longest = min(LONGEST, len(values) // 2)
+    ranges = np.unique(np.geomspace(16, longest, RANGES).astype(np.int64)).tolist()
+    slides = len(values) - longest
+    runs = [Run(place * slides, slides, longest - n, n, 1) for place, n in enumerate(ranges)]
+    ends = np.tile(np.arange(longest, len(values)), len(ranges))
+    spans = ends - np.repeat(ranges, slides), ends
+    ways: list[tuple[str, str, Callable[[], Any]]] = [
+        ("sum", "ours, prefix sums", partial(run_sums, values, runs)),
+        ("sum", "ours, prefix sums, a list", partial(span_sums, values, *spans)),
+        ("max", "ours, doubling", partial(slid, np.maximum, values, runs)),
+        ("max", "ours, doubling, a list", partial(doubled, np.maximum, values, *spans)),
+    ]
+    if polars := _there("polars"):
         frame = polars.DataFrame({"v": values}).lazy()
-        asked = [getattr(polars.col("v"), f"rolling_{what}")(int(n)).alias(str(n)) for n in ranges]
-        begun = perf_counter()
-        frame.select(asked).slice(longest).collect()
-        yield {"what": what, "who": "Polars", "ns": 1e9 * (perf_counter() - begun) / len(starts)}
-
-
-# Operations, which do not depend on the machine.
-
-
-def many_operations(size: int = 1024) -> Iterator[dict[str, Any]]:
-    """Of 64 ranges at every slide: SlickDeque's, counted, and those of the kernels, which are given."""
-    ranges = sorted({int(n) for n in np.geomspace(16, size, RANGES)})
-    for operation, who, ours in (
-        (whole_sum(), "prefix sums", 1 + len(ranges)),  # a running total, a difference for each range
-        (MAX, "doubling tables", size.bit_length() - 1 + len(ranges)),  # a row of each table, two that overlap
-    ):
-        make = choose(operation, ranges)
-        technique, chance, before = make(operation, ranges), random.Random(SEED), 0
-        for turn in range(2 * size + SLIDES_COUNTED):
-            if turn == 2 * size:
-                before = technique.calls
-            technique.insert(chance.randrange(10**9))
-            technique.query_many(ranges)
-        counted = (technique.calls - before) / SLIDES_COUNTED
-        yield {"of": operation.name, "ranges": len(ranges), "technique": make.name, "counted": counted,
-               "who": who, "ours": ours}  # fmt: skip
-
-
-def operations(sizes: Sequence[int] = (16, 64, 256, 1024)) -> Iterator[dict[str, Any]]:
-    """Of every technique, how many operations a slide takes, counted; and what the published formula says."""
-    for make in TECHNIQUES:
-        operation = MAX if AlgebraClass.SEL in make.classes else whole_sum()
-        for size in sizes:
-            technique, chance = make(operation, [size]), random.Random(SEED)
-            for _ in range(2 * size):
-                technique.insert(chance.randrange(10**9))
-                technique.query(size)
-            before = technique.calls
-            for _ in range(SLIDES_COUNTED):
-                technique.insert(chance.randrange(10**9))
-                technique.query(size)
-            formula = cost(make, operation, build_shared_plan([Window(size, 1)])).mean
-            counted = (technique.calls - before) / SLIDES_COUNTED
-            yield {"technique": make.name, "of": operation.name, "n": size, "counted": counted, "formula": formula}
+        for what in ("sum", "max"):
+            asked = [getattr(polars.col("v"), f"rolling_{what}")(n).alias(str(n)) for n in ranges]
+            ways.append((what, "Polars", frame.select(asked).slice(longest).collect))
+    for what, who, way in ways:
+        yield {"what": what, "who": who, "ns": 1e9 * _best(way)[0] / len(ends)}

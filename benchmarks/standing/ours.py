@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +36,7 @@ from tidewheel.storage.snapshot import open_snapshot
 
 DAY_US = 86_400_000_000
 SLOTS_PER_COMMIT = 48
+RETENTION = Retention(DAY_US, DAY_US, 30 * DAY_US, DAY_US)
 # Of what is still asked about, so few that a slot's records are not searched for among very many others.
 SLOTS_PER_COMMIT_ASKED = 4
 SLOTS_ASKED = 600
@@ -75,11 +76,14 @@ class Ours:
     size: Size
     asked: Sequence[Query]
     first: int
+    retention: Retention = RETENTION
+    clock: Callable[[], int] | None = None  # by default it stands at the first slot
     refreshed: Refreshed | None = None
     watch: Peak = field(default_factory=Peak)
 
     def __post_init__(self) -> None:
-        self.job = archive_job(Location.of(self.folder / "race"), clock=lambda: AXIS.start_us(self.first))
+        clock = self.clock or (lambda: AXIS.start_us(self.first))
+        self.job = archive_job(Location.of(self.folder / "race"), clock=clock)
         span = (LIVES_DAYS + 1) * DAY_US
         layout = Layout(LayoutKind.ROUND_ROBIN, 1, CLASSES, AXIS.span(span))
         definition = Definition(
@@ -89,7 +93,7 @@ class Ours:
             max_lifetime_us=span,
             clock=Clock.DATA,
             generations=(Generation(0, layout, Strategy.NO_REBUILD, dead_share_max=0.5, runs_max=1000),),
-            retention=Retention(DAY_US, DAY_US, 30 * DAY_US, DAY_US),
+            retention=self.retention,
             salt="benchmark",
         )
         if not (self.folder / "race").exists():

@@ -12,9 +12,10 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.feeding import feed
-from benchmarks.standing.beside import growth, many_groups, one_query, sharing
+from benchmarks.standing.beside import growth, many_groups, one_query, sharing, techniques
 from benchmarks.standing.course import KEY_FORGOTTEN, Course, Stage
 from benchmarks.standing.goals import OURS
+from benchmarks.standing.growing import history, longer_windows
 from benchmarks.standing.kernels import kernel_race
 from benchmarks.standing.oracle import Answers, nothing_empty, same
 from benchmarks.standing.ours import Ours
@@ -92,7 +93,10 @@ class Race:
             ("kernels", lambda: kernel_race(self.size.kernel_rows, self.size.kernel_sizes)),
             ("many_groups", lambda: many_groups(self.folder / "many", self.size)),
             ("growth", lambda: growth(self.folder / "growth", self.size, self._say)),
+            ("longer_windows", lambda: longer_windows(self.folder / "longer", self.size, self._say)),
+            ("history", lambda: history(self.folder / "history", self.size, self._say)),
             ("sharing", lambda: sharing(self.folder / "sharing", self.size, self._say)),
+            ("techniques", lambda: techniques(self.folder / "techniques", self.size, self._say)),
         )
 
     def _put(self, which: str, name: str, found: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.results import Results
-from benchmarks.standing.goals import CORRECTIONS, EXPERIMENT, OURS, all_due, raced, typical
+from benchmarks.standing.goals import CORRECTIONS, EXPERIMENT, OURS, all_due, ends_of, raced, typical
 from benchmarks.standing.kernel_section import kernel_lines
 
 COLUMNS = ("a slot", "all due", *CORRECTIONS.values(), "24 h at once")
@@ -44,6 +44,8 @@ def section(results: Results) -> str:
         "\n".join(_laps(found)),
         f"One query of {groups['groups']:,} groups: a refresh in {_seconds(_best(groups['refresh']))}, "
         f"{_peak(groups['refresh']):.0f} MB of memory. {_growth(found)}",
+        "\n\n".join(_growing(found)),
+        _techniques(found),
         "\n".join(kernel_lines(found["kernels"])),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -58,6 +60,7 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
     groups = found["many_groups"]
     yield f"{groups['groups']:,} groups: {_seconds(_best(groups['refresh']))}, {_peak(groups['refresh']):.0f} MB"
     yield _growth(found)
+    yield from _growing(found)
     yield from kernel_lines(found["kernels"])
 
 
@@ -100,13 +103,22 @@ def _many(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"| {name} | {_seconds(typical(one['refresh']))} | {_seconds(all_due(one))} |"
     shared = found.get("sharing")
     if shared:
-        planned, apart = shared["planned"], shared["No Share"]
-        yield ""
-        yield (
-            f"{shared['queries']} queries over a smaller archive, in {planned['trees']} trees as planned: "
-            f"{_seconds(typical(planned['refresh']))} a refresh; in {apart['trees']}, a tree each: "
-            f"{_seconds(typical(apart['refresh']))}."
+        trees = "; ".join(
+            f"{name} {one['trees']} {'tree' if one['trees'] == 1 else 'trees'}, {_seconds(typical(one['refresh']))}"
+            for name, one in shared.items()
+            if name != "queries"
         )
+        yield ""
+        yield f"{shared['queries']} queries over a smaller archive, a refresh by planner: {trees}."
+
+
+def _techniques(found: Mapping[str, Any]) -> str:
+    """The same few queries, folded in each way."""
+    times = (f"{name} {_seconds(typical(samples))}" for name, samples in found["techniques"].items())
+    return (
+        "Four queries by key over the smaller archive, each folded in the way that its file names (techniques run in "
+        f"Python, and keep their states from refresh to refresh), a refresh: {'; '.join(times)}."
+    )
 
 
 def _ours(found: Mapping[str, Any]) -> str:
@@ -146,6 +158,35 @@ def _growth(found: Mapping[str, Any]) -> str:
         for one in found["growth"]
     )
     return f"A refresh of ever more queries, over a smaller archive: {', '.join(times)}."
+
+
+def _growing(found: Mapping[str, Any]) -> Iterator[str]:
+    """Longer windows, and a long history."""
+    windows = found.get("longer_windows")
+    if windows:
+        times = (
+            f"{one['hours']} h {_seconds(typical(one['refresh']))} "
+            f"({_seconds(median(sample['processor_seconds'] for sample in one['refresh'][:-1]))} of processor)"
+            for one in windows
+        )
+        yield f"A refresh of ever longer windows at the same batches, a query of each group-by: {', '.join(times)}."
+    history = found.get("history")
+    if history:
+        first, last = ends_of(history["hundreds"])
+        measures = (
+            f"{words} {first[name]:{form}} and {last[name]:{form}}{unit}"
+            for name, words, form, unit in (
+                ("seconds", "a refresh", ".3f", " s"), ("processor_seconds", "of processor", ".3f", " s"),
+                ("resident_mb", "memory", ".0f", " MB"), ("live_files", "current files", ",.0f", ""),
+                ("files", "files with those of half a minute of grace", ",.0f", ""),
+                ("ledger_files", "of them history that stays", ",.0f", ""),
+            )
+        )  # fmt: skip
+        yield (
+            f"{history['refreshes']:,} refreshes of one archive, of whose records none lives longer than 3 hours, with "
+            f"{history['queries']} queries and a vacuum now and then; medians of the second hundred and the last: "
+            f"{', '.join(measures)}."
+        )
 
 
 def _peak(samples: Sequence[Mapping[str, Any]]) -> float:

@@ -11,7 +11,7 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean, median
@@ -19,9 +19,11 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from benchmarks.feeding import feed
 from benchmarks.standing.ours import Ours
+from benchmarks.standing.refresh_costs import FILE
 from benchmarks.standing.stream import (
     AXIS,
     GROUPS,
@@ -36,7 +38,6 @@ from benchmarks.standing.stream import (
 )
 from benchmarks.store import RESULTS
 from tidewheel.local.standing.known import known_of
-from tidewheel.queries.planning import measured_constants
 from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.loom import Loom
 from tidewheel.queries.planning.measured_model import Amounts, Constants, MeasuredModel
@@ -45,13 +46,14 @@ from tidewheel.queries.planning.workload import Workload
 from tidewheel.queries.standing.query import Query
 
 PLANNERS = ("No Share", "Shared", "By Group", "Weave Share", "Settle")
-SETTINGS = ((12, 1_000), (12, 10_000), (40, 3_000), (8, 60_000))  # queries, records a slot
+SETTINGS = ((12, 1_000), (12, 10_000), (40, 3_000), (8, 30_000))  # queries, records a slot
 SLIDES = (5, 10, 15, 30)  # minutes: all of them repeat within what is measured
-WINDOWS = (15, 30, 60, 120, 180)
-SLOTS, MEASURED = 48, 6
-SEEDS_FITTED, SEEDS_TESTED = (1, 2), (3, 4, 5, 6, 7)
+# Some so long that a tree of too many rows is read at length.
+WINDOWS = (15, 30, 60, 180, 720)
+SLOTS, MEASURED = 156, 6
+SEEDS_FITTED, SEEDS_TESTED = (1, 2), (3, 4, 5)
 PLANNERS_TESTED = ("By Group", "Settle")
-CONSTANTS = Path(measured_constants.__file__)
+MANY = 50_000  # groups, and records of a slot, of which rows are counted
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,18 @@ def random_queries(seed: int, count: int) -> list[Query]:
     return read(texts)
 
 
-def sample(folder: Path, queries: int, rows: int, seed: int, planner: str) -> Sample:
-    """Refresh a fresh archive slot by slot."""
+def loaded(folder: Path, rows: int, seed: int) -> Size:
+    """An archive that nobody asks anything of yet."""
     shutil.rmtree(folder, ignore_errors=True)
-    asked, size = random_queries(seed, queries), Size("sharing", rows=rows, slots=SLOTS, seed=seed)
-    first = SLOT_ZERO - SLOTS
-    ours = Ours(folder, size, asked, first)
+    size = Size("sharing", rows=rows, slots=SLOTS, seed=seed)
+    Ours(folder, size, (), SLOT_ZERO - SLOTS).load(range(SLOT_ZERO - SLOTS, SLOT_ZERO - MEASURED))
+    return size
+
+
+def sample(folder: Path, size: Size, asked: Sequence[Query], planner: str) -> Sample:
+    """Refresh an archive that was loaded slot by slot."""
+    ours = Ours(folder, size, asked, SLOT_ZERO - SLOTS)
     ours.handle = replace(ours.handle, planner=planner)
-    ours.load(range(first, SLOT_ZERO - MEASURED))
     ours.refresh()
     seconds = []
     for slot in range(SLOT_ZERO - MEASURED, SLOT_ZERO):
@@ -103,8 +109,7 @@ def sample(folder: Path, queries: int, rows: int, seed: int, planner: str) -> Sa
     assignment = ours.handle.assignment()
     sharing = [[one for one in asked if assignment.tree_of[one.name] == tree.name] for tree in assignment.trees]
     amounts = amounts_of(asked, sharing, known_of(ours.job, asked))
-    shutil.rmtree(folder)
-    return Sample(queries, rows, seed, planner, len(sharing), fmean(seconds), amounts)
+    return Sample(len(asked), size.rows, size.seed, planner, len(sharing), fmean(seconds[1:]), amounts)
 
 
 def amounts_of(queries: Sequence[Query], sharing: Sequence[Sequence[Query]], known: Known) -> Amounts:
@@ -123,14 +128,43 @@ def amounts_of(queries: Sequence[Query], sharing: Sequence[Sequence[Query]], kno
     return Amounts(*(one * known.interval_us for one in astuple(total)))
 
 
-def fitted(samples: Sequence[Sample]) -> Constants:
+def rows_ns(folder: Path) -> dict[str, float]:
+    """Of a partial row written and of an answer's row given, as their number grows and nothing else does.
+
+    Plans of the same records have about as many of both, so what refreshes of plans take does not tell them.
+    """
+    seconds = {
+        (groups, slide): _of_groups(folder, groups, slide * MINUTE_US) for groups in (100, MANY) for slide in (5, 60)
+    }
+    each = {slide: 1e9 * (seconds[MANY, slide] - seconds[100, slide]) / (MANY - 100) for slide in (5, 60)}
+    return {"written_ns": each[60], "answer_ns": max(0.0, each[5] - each[60])}
+
+
+def _of_groups(folder: Path, groups: int, slide_us: int) -> float:
+    """Seconds of a refresh that gets as many records, of so many groups; it gives no answer if the slide is long."""
+    shutil.rmtree(folder, ignore_errors=True)
+    text = query_text("many", "count(*) as n, sum(v) as total", ["key"], 60 * MINUTE_US, slide_us, 'revise = "5m"\n')
+    ours = Ours(folder, Size("groups", rows=MANY, slots=MEASURED), read([text]), SLOT_ZERO)
+    keys, seconds = pa.array([f"g{number % groups:06}" for number in range(MANY)]), []
+    for slot in range(SLOT_ZERO, SLOT_ZERO + MEASURED):
+        rows = batch(ours.size, slot)
+        feed(ours.job, [slot], rows.set_column(rows.schema.get_field_index("key"), "key", keys))
+        before = process_time()
+        ours.refresh()
+        seconds.append(process_time() - before)
+    shutil.rmtree(folder)
+    return median(seconds[1:])
+
+
+def fitted(samples: Sequence[Sample], known_ns: Mapping[str, float]) -> Constants:
     """Nanoseconds, none below nothing, such that relative errors are small: least squares by coordinates."""
+    names = [one.name for one in fields(Constants) if one.name != "refresh"]
     weights = np.array([1 / one.seconds for one in samples])
     work = np.array([one.work for one in samples]) * weights[:, None]
     scale = np.maximum(np.abs(work).max(axis=0), 1e-300)
-    work, found = work / scale, np.zeros(work.shape[1])
+    work, found = work / scale, np.array([known_ns.get(name, 0.0) / 1e9 for name in names]) * scale
     for _ in range(20_000):
-        for place in range(len(found)):
+        for place in (place for place, name in enumerate(names) if name not in known_ns):
             column = work[:, place]
             rest = 1.0 - work @ found + column * found[place]
             found[place] = max(0.0, float(column @ rest) / float(column @ column + 1e-12))
@@ -145,8 +179,11 @@ def measured(folder: Path, seeds: Sequence[int], planners: Sequence[str]) -> lis
     found = []
     for queries, rows in SETTINGS:
         for seed in seeds:
+            size, asked = loaded(folder / "loaded", rows, seed), random_queries(seed, queries)
             for planner in planners:
-                found.append(sample(folder / "sharing", queries, rows, seed, planner))
+                shutil.rmtree(folder / "sharing", ignore_errors=True)
+                shutil.copytree(folder / "loaded", folder / "sharing")
+                found.append(sample(folder / "sharing", size, asked, planner))
                 say(found[-1])
     return found
 
@@ -176,36 +213,26 @@ def report(fit: Sequence[Sample], test: Sequence[Sample], constants: Constants) 
         "seconds_mean_by_planner": means,
         "samples_fitted": len(fit),
         "samples_tested": len(test),
-    }
-
-
-def constants_text(found: dict[str, Any]) -> str:
-    lines = [
-        '"""Nanoseconds of what a refresh does. Written by `python -m benchmarks sharing --adopt`; do not edit.',
-        "",
-        f"Fitted to refreshes of {found['samples_fitted']} plans; of plans that were not fitted, the median error is "
-        f"{found['error_median']:.0%}.",
-        '"""',
-        "",
-        *(f"{name.upper()} = {value:.4g}" for name, value in found["constants_ns"].items()),
-    ]
-    return "\n".join(lines).replace("e+0", "e").replace("e+", "e") + "\n"
+        "tested": [
+            {"queries": one.queries, "rows": one.rows, "planner": one.planner, "trees": one.trees,
+             "seconds": one.seconds, "predicted_s": predicted_s(one, constants)}
+            for one in test
+        ],
+    }  # fmt: skip
 
 
 def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks sharing",
-        description="The same queries in the trees of several planners, refreshed; constants of the measured cost.",
+        description="The same queries in the trees of several planners, refreshed; constants of the measured cost, "
+        "which `python -m benchmarks adopt` lets it have.",
     )
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "tidewheel-bench-sharing")
-    parser.add_argument("--results", type=Path, default=RESULTS / "sharing.json")
-    parser.add_argument("--adopt", action="store_true", help="let the measured cost have these constants")
+    parser.add_argument("--results", type=Path, default=RESULTS / FILE)
     arguments = parser.parse_args(given)
     fit = measured(arguments.work, SEEDS_FITTED, PLANNERS)
-    constants = fitted(fit)
+    constants = fitted(fit, rows_ns(arguments.work / "groups"))
     found = report(fit, measured(arguments.work, SEEDS_TESTED, PLANNERS_TESTED), constants)
     arguments.results.write_text(json.dumps(found, indent=1) + "\n")
-    if arguments.adopt:
-        CONSTANTS.write_text(constants_text(found))
     print(json.dumps(found, indent=1))
     return 0

@@ -50,6 +50,8 @@ class Size:
     revise_minutes: int = 120
     many_groups: int = 100_000
     growth: tuple[int, ...] = (10, 100, 1000)  # queries, over an archive of its own
+    windows_hours: tuple[int, ...] = ()  # over an archive of its own
+    history: int = 0  # refreshes of one archive
     keep: str = "26h"
     many_queries: int = 0  # a race of so many queries, too, over a few slots
     many_measured: int = 3

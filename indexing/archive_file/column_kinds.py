@@ -18,6 +18,8 @@ _CALLS_THAT_CHANGE = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`", re.DOTALL)
+# What Kafka says of a message beside its value.
+MESSAGE_PARTS = ("key", "timestamp", "partition", "offset")
 _MARKS_REFUSED = ((";", "ends a statement"), ("--", "starts a comment"), ("/*", "starts a comment"))
 
 
@@ -65,6 +67,15 @@ def _renames(value: object) -> dict[str, str]:
     return renamed
 
 
+def _message(value: object) -> dict[str, str]:
+    columns = _renames(value)
+    if unknown := [part for part in columns if part not in MESSAGE_PARTS]:
+        raise InvalidInput(
+            f"a message has no {', '.join(unknown)}", f"known are {', '.join(MESSAGE_PARTS)}", within=(unknown[0],)
+        )
+    return columns
+
+
 def _rename(name: str, given: object) -> tuple[str, str]:
     try:
         return name, _column(given)
@@ -109,5 +120,6 @@ def _schema(value: object) -> str:
 COLUMN = ValueKind("column", _column, {"type": "string", "minLength": 1})
 COLUMNS = ValueKind("list of columns", _columns)
 RENAMES = ValueKind("table of columns", _renames)
+MESSAGE = ValueKind("table of columns", _message)
 EXPRESSION = ValueKind("column or SQL expression", _expression)
 SCHEMA = ValueKind("columns and types", _schema)

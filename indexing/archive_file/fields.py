@@ -22,7 +22,7 @@ SECTIONS: Mapping[str, str] = {
     "time": "How time is cut into slots, and how long a record may live.",
     "layout": "How slots are spread over sub-indices, and how an update treats each of them. A later "
     "change of this section is carried out by a migration.",
-    "source": "Where the batch of a slot comes from: exactly one of `path`, `time_column` and `callable`.",
+    "source": "Where the batch of a slot comes from: exactly one of `path`, `time_column`, `callable` and `topic`.",
     "policy": "What happens to a record that breaks a rule. `quarantine` sets it aside and counts it, "
     "`reject` fails the run before anything is stored.",
     "retention": "How long things are kept after they are no longer in use.",
@@ -143,9 +143,14 @@ FIELDS: tuple[Field, ...] = (
         "company.sources:sessions", default=_DERIVED, default_note="none", alternative=True,
     ),
     Field(
+        "source", "topic", source_kinds.TOPIC,
+        "Kafka: the topic whose messages hold one JSON object each.",
+        "sessions", default=_DERIVED, default_note="none", alternative=True,
+    ),
+    Field(
         "source", "format", source_kinds.SPARK_FORMAT,
-        "The Spark format of the files or of the reader.",
-        "json", default=_DERIVED, default_note="`parquet` for files, required for a reader",
+        "The Spark format of the files or of the reader; `kafka` of a topic.",
+        "json", default=_DERIVED, default_note="`parquet` for files, `kafka` for a topic, required for a reader",
     ),
     Field(
         "source", "schema", column_kinds.SCHEMA,
@@ -170,6 +175,23 @@ FIELDS: tuple[Field, ...] = (
         "What to do when the source has nothing for a slot (no file, no row with a time in it, no DataFrame): stop, "
         "since the data may only be late, or apply an empty batch.",
         "fail", default="fail",
+    ),
+    Field(
+        "source", "message", column_kinds.MESSAGE,
+        "Kafka: what of a message beside its value becomes a column: `key` (as text), `timestamp`, `partition` and "
+        "`offset`, each with the column's name.",
+        {"timestamp": "sent_at", "offset": "sent_offset"}, default={}, alternative=True,
+    ),
+    Field(
+        "source", "lateness", duration(0, DURATION_MAX_US),
+        "Kafka: how long after the end of a slot a partition without later messages is waited for.",
+        "5m", default="5m", alternative=True,
+    ),
+    Field(
+        "source", "lost", choice("fail", "take"),
+        "Kafka: what to do when messages of a slot are gone (retention, a topic that was emptied or made anew), or may "
+        "be, as in a compacted topic: stop, or take what is left and count the loss.",
+        "fail", default="fail", alternative=True,
     ),
     Field(
         "policy", "malformed", choice(Verdict.QUARANTINE, Verdict.REJECT, Verdict.STORE),
@@ -206,6 +228,12 @@ FIELDS: tuple[Field, ...] = (
         "policy", "future", _VERDICT,
         "The insertion lies after the end of the slot.",
         "quarantine", default="quarantine",
+    ),
+    Field(
+        "policy", "late", choice(Verdict.STORE, Verdict.QUARANTINE, Verdict.REJECT, notes=_CAP_NOTE),
+        "The insertion lies before the start of the slot: the record came late. `store` takes it into the slot that "
+        "brings it, with the life that it has left.",
+        "store", default="store",
     ),
     Field(
         "policy", "new_column", choice("reject", "add"),

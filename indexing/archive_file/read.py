@@ -45,7 +45,7 @@ def _archive_file(values: dict[str, Any], source_kind: SourceKind) -> ArchiveFil
         axis=axis,
         max_lifetime_us=values["time.max_lifetime"],
         generation=_generation(values, axis.span(values["time.max_lifetime"])),
-        source=Source(kind=source_kind, **_named(values, "source")),
+        source=_source(values, source_kind),
         policy=Policy(**_named(values, "policy")),
         retention=Retention(**{f"{key}_us": value for key, value in _named(values, "retention").items()}),
         schedule=_schedule(values),
@@ -66,6 +66,11 @@ def _generation(values: dict[str, Any], span: int) -> Generation:
         runs_max=named["runs_max"],
         target_file_bytes=named["target_file_mb"] * MEBIBYTE,
     )
+
+
+def _source(values: dict[str, Any], kind: SourceKind) -> Source:
+    named = _named(values, "source")
+    return Source(kind=kind, lateness_us=named.pop("lateness"), **named)
 
 
 def _schedule(values: dict[str, Any]) -> Schedule:

@@ -41,7 +41,7 @@ _VALUES = """\
 
 """
 _SOURCES = """\
-## The three kinds of source
+## The four kinds of source
 
 Files, one path for each slot, are in the full example below. Any reader that Spark has, with the column that
 tells the slot of a row:
@@ -64,6 +64,26 @@ A Python function that returns the DataFrame of an interval:
 [source]
 callable = "company.sources:sessions"
 missing = "empty"
+```
+
+A Kafka topic of JSON messages. Its slots are cut by the messages' timestamps once and read by their offsets from then
+on: [Kafka](kafka.md).
+
+```toml
+[source]
+topic = "sessions"
+schema = "customer string, device string, inserted_at timestamp, keep_days int"
+lateness = "2m"
+
+[source.message]
+offset = "message_offset"
+
+[source.options]
+"bootstrap.servers" = "kafka-1.example.com:9093,kafka-2.example.com:9093"
+"security.protocol" = "SASL_SSL"
+"sasl.mechanism" = "SCRAM-SHA-512"
+"sasl.username" = "archive"
+"sasl.password" = "${ENV:KAFKA_PASSWORD}"
 ```
 
 """

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidewheel.indexing.archive_file.source_kinds import CLIENT_OPTIONS
 from tidewheel.indexing.archive_file.source_paths import shared_path
 from tidewheel.indexing.core.cron import fitting_cron
 from tidewheel.indexing.core.cron_runs import cron_misfit
@@ -55,7 +56,9 @@ SELECTORS = {
     "source.path": SourceKind.FILES,
     "source.time_column": SourceKind.READER,
     "source.callable": SourceKind.PYTHON,
+    "source.topic": SourceKind.TOPIC,
 }
+_OF_TOPICS = ("message", "lateness", "lost")
 _DEFAULT_EXPIRATION_CLASSES = 4
 _CRON_REMEDY = "write five cron fields whose runs start where slots start, or move the epoch"
 
@@ -67,6 +70,8 @@ def settled(settings: Settings) -> dict[str, Any]:
     values.setdefault("layout.expiration_classes", 1 if by_insertion else _DEFAULT_EXPIRATION_CLASSES)
     if settings.source_kind is SourceKind.FILES:
         values.setdefault("source.format", "parquet")
+    if settings.source_kind is SourceKind.TOPIC:
+        values.setdefault("source.format", "kafka")
     if settings.axis is not None:
         values.setdefault("schedule.cron", fitting_cron(settings.axis))
     values.setdefault("schedule.start", None)
@@ -113,7 +118,11 @@ def _log_outlives_grace(settings: Settings) -> Iterator[Breach]:
 def _one_source(settings: Settings) -> Iterator[Breach]:
     given = [place.removeprefix("source.") for place in SELECTORS if place in settings.given]
     if not given:
-        yield Breach("source", "no source", "give one of path (files), time_column (any reader), callable (Python)")
+        yield Breach(
+            "source",
+            "no source",
+            "give one of path (files), time_column (any reader), callable (Python), topic (Kafka)",
+        )
     if len(given) > 1:
         yield Breach("source", f"{' and '.join(given)} are different sources", "keep one of them")
 
@@ -129,6 +138,31 @@ def _source_uses_its_keys(settings: Settings) -> Iterator[Breach]:
                 )
     if settings.source_kind is SourceKind.READER and "source.format" not in settings.given:
         yield Breach("source.format", "required with time_column", 'name the reader, such as "jdbc" or "delta"')
+
+
+def _topic_uses_its_keys(settings: Settings) -> Iterator[Breach]:
+    if settings.source_kind is not SourceKind.TOPIC:
+        for key in _OF_TOPICS:
+            if f"source.{key}" in settings.given:
+                yield Breach(f"source.{key}", "not used: the source is no topic", "remove it, or name a topic")
+        if settings.values.get("source.format") == "kafka" and settings.source_kind is not None:
+            yield Breach("source.format", "a topic is read by its offsets", "name it with topic, and nothing else")
+        return
+    if settings.values.get("source.format", "kafka") != "kafka":
+        yield Breach("source.format", "topics are Kafka's", 'remove it, or write "kafka"')
+    if "source.schema" not in settings.given:
+        yield Breach("source.schema", "required with topic", "name the fields of the messages' JSON and their types")
+    if settings.have("source.options"):
+        yield from _topic_options(settings.values["source.options"])
+
+
+def _topic_options(options: Mapping[str, str]) -> Iterator[Breach]:
+    if unknown := [name for name in options if name not in CLIENT_OPTIONS]:
+        yield Breach(
+            "source.options", f"{', '.join(unknown)}: not known of a topic", f"known are {', '.join(CLIENT_OPTIONS)}"
+        )
+    if "bootstrap.servers" not in options:
+        yield Breach("source.options", "no broker is named", 'write "bootstrap.servers" = "host:9092"')
 
 
 def _paths_tell_slots_apart(settings: Settings) -> Iterator[Breach]:
@@ -166,6 +200,7 @@ RULES: tuple[Callable[[Settings], Iterator[Breach]], ...] = (
     _log_outlives_grace,
     _one_source,
     _source_uses_its_keys,
+    _topic_uses_its_keys,
     _paths_tell_slots_apart,
     _runs_hold_whole_slots,
 )

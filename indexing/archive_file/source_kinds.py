@@ -10,6 +10,11 @@ from tidewheel.indexing.archive_file.source_paths import check_template
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.kinds import IDENTIFIER, WHOLE_MAX, ValueKind, check_each, kind_name, some_text
 
+# Whom a topic is read from, as the two clients that ask for it agree on; secrets by ${ENV:NAME} only.
+CLIENT_OPTIONS = (
+    "bootstrap.servers", "security.protocol", "sasl.mechanism", "sasl.username", "sasl.password", "ssl.ca.location",
+    "ssl.keystore.location", "ssl.keystore.password",
+)  # fmt: skip
 _ENV_REFERENCE = re.compile(r"\$\{ENV:[A-Za-z_][A-Za-z0-9_]*\}")
 _ENV_REMEDY = "keep secrets out of the file: write ${ENV:NAME}, which is read from the environment at run time"
 _SECRET_WORD = r"(?:pass(?:word|wd|phrase)|secret|token(?!s|iz)|(?:access|account|api|private)[._-]?key)"
@@ -51,6 +56,13 @@ def _spark_format(value: object) -> str:
     checked = some_text(value)
     if not re.fullmatch(rf"{IDENTIFIER}([.-][A-Za-z0-9_]+)*", checked):
         raise InvalidInput("not the name of a Spark format", 'write, for example, "parquet", "json" or "jdbc"')
+    return checked
+
+
+def _topic(value: object) -> str:
+    checked = some_text(value)
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", checked) or checked in (".", ".."):
+        raise InvalidInput("not a name that Kafka takes", "give letters, digits, dots, underscores and hyphens")
     return checked
 
 
@@ -102,5 +114,6 @@ def _option_fault(name: str, value: object, set_so_far: set[str]) -> tuple[str, 
 ARCHIVE_PATH = ValueKind("local path or s3a://", _archive_path)
 PATH_TEMPLATE = ValueKind("path template", _template)
 CALLABLE = ValueKind("package.module:function", _callable)
+TOPIC = ValueKind("name of a topic", _topic)
 SPARK_FORMAT = ValueKind("Spark format", _spark_format)
 OPTIONS = ValueKind("table of strings", _options)

@@ -132,6 +132,7 @@ class SourceKind(StrEnum):
     FILES = "files"
     READER = "reader"
     PYTHON = "python"
+    TOPIC = "topic"
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ class Source:
     files:  a Spark file format, one `path` template per slot ({start:%Y-%m-%d/%H}, {end:...}, {slot})
     reader: any Spark reader; `time_column` selects the rows of an interval and gives each its slot
     python: `callable` = "package.module:function", called as function(spark, start, end) -> DataFrame
+    topic:  a Kafka `topic` of JSON messages; a slot reads a range of offsets, which its receipt keeps
     """
 
     kind: SourceKind
@@ -148,10 +150,16 @@ class Source:
     path: str = ""
     time_column: str = ""
     callable: str = ""
+    topic: str = ""
     schema: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     rename: Mapping[str, str] = field(default_factory=dict)
     missing: str = "fail"
+    # Of topics: what of a message beside its value becomes which column, how long a slot is waited for after its end,
+    # and what to do when messages are gone.
+    message: Mapping[str, str] = field(default_factory=dict)
+    lateness_us: int = 300_000_000
+    lost: str = "fail"
 
 
 @dataclass(frozen=True)
@@ -165,6 +173,7 @@ class Policy:
     too_long: Verdict = Verdict.QUARANTINE
     null_key: Verdict = Verdict.QUARANTINE
     future: Verdict = Verdict.QUARANTINE
+    late: Verdict = Verdict.STORE
     new_column: str = "reject"
     shrink_max: float = 0.5
 

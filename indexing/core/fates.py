@@ -7,7 +7,7 @@ UNSTORED = 2  # and those of an observed archive that are short-lived or dead on
 TEXT_COLUMN = "__tw_text"
 UNPARSED = -1  # and beside them, what of the quarantined records could not be parsed, with its text
 SHORT_LIVED, DEAD_ON_ARRIVAL, FORGOTTEN = 1, 2, 3
-RULES = ("malformed", "null_key", "null_expiry", "null_insertion", "future", "expired_on_arrival", "too_long")
+RULES = ("malformed", "null_key", "null_expiry", "null_insertion", "future", "expired_on_arrival", "too_long", "late")
 MALFORMED = RULES.index("malformed")
 
 

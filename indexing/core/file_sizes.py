@@ -16,6 +16,12 @@ def rows_per_file(state: TableState, generation: Generation) -> int:
     return max(1, int(generation.target_file_bytes / row_bytes))
 
 
+def rows_expected(state: TableState, plan: Plan) -> int:
+    """What an update will read: the files to rewrite, and batches like the largest that is still known."""
+    batch = max((record.rows_in for record in state.ledger.records.values()), default=0)
+    return sum(change.file.rows for change in plan.rewritten) + len(plan.slots) * batch
+
+
 def rows_per_group(rows_per_file: int, target_bytes: int) -> int:
     """Row groups are small, so that a probe reads little; of wide records even fewer rows.
 

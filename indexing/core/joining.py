@@ -27,6 +27,8 @@ def joined_runs(files: Sequence[FileFact], runs_max: int, receives: bool) -> fro
 
     Runs that hold the same insertion slots stay together: what a join must hold can then be told from the ledger.
     """
+    if len(files) + receives <= runs_max:
+        return frozenset()  # a run has a file at least
     runs = _youngest_first(files)
     count = join_count([run.bytes for run in runs], runs_max, receives)
     while 0 < count < len(runs) and runs[count].ins_max >= min(run.ins_min for run in runs[:count]):

@@ -18,6 +18,7 @@ it: the ledger rides in the same commits as the files, so what it does not know 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -131,7 +132,7 @@ class Draft:
         self.state = state
         self.batch = frozenset(batch)
         # Slots of which something goes: those of the batch whole, others in part.
-        self.replaced = replaced | (self.batch & state.ledger.records.keys())
+        self.replaced = sorted(replaced | (self.batch & state.ledger.records.keys()))
         self.watermark = watermark
         self.dropped: list[FileChange] = []
         self.rewritten: list[FileChange] = []
@@ -147,19 +148,23 @@ class Draft:
         for file in survivors:
             if reason:
                 self.rewritten.append(FileChange(file, reason))
-            elif file.run in joined:
+            elif joined and file.run in joined:
                 self.rewritten.append(FileChange(file, f"more runs than runs_max {generation.runs_max}"))
-            elif any(file.ins_min <= slot <= file.ins_max for slot in self.replaced):
+            elif self._may_hold_replaced(file):
                 self.rewritten.append(FileChange(file, "may hold replaced records"))
 
     def _drops(self, file: FileFact) -> bool:
         if self.watermark is not None and file.exp_max <= self.watermark:
             self.dropped.append(FileChange(file, "expired"))
             return True
-        if all(slot in self.batch for slot in range(file.ins_min, file.ins_max + 1)):
+        if file.ins_min in self.batch and all(slot in self.batch for slot in range(file.ins_min, file.ins_max + 1)):
             self.dropped.append(FileChange(file, "replaced"))
             return True
         return False
+
+    def _may_hold_replaced(self, file: FileFact) -> bool:
+        at = bisect_left(self.replaced, file.ins_min)
+        return at < len(self.replaced) and self.replaced[at] <= file.ins_max
 
     def _whole_reason(
         self, generation: Generation, subindex: SubIndex, survivors: list[FileFact], receives: bool

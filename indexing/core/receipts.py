@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tidewheel.indexing.core.cells import Cells, cells_from_json, cells_to_json
+from tidewheel.indexing.core.offsets import SlotOffsets
 
 
 class Deed(StrEnum):
@@ -49,6 +50,7 @@ class SlotReceipt:
     lineage: tuple[str, ...] = ()
     part: str = ""
     beside: int = 0  # of the short-lived and those dead on arrival, how many are kept beside the archive
+    offsets: SlotOffsets | None = None  # of a slot that a Kafka topic brought
 
     @property
     def key(self) -> BatchKey:
@@ -72,12 +74,16 @@ class SlotReceipt:
             "lineage": list(self.lineage),
             **({"part": self.part} if self.part else {}),
             **({"beside": self.beside} if self.beside else {}),
+            **({} if self.offsets is None else {"offsets": self.offsets.to_json()}),
         }
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> SlotReceipt:
         known = known_fields(SlotReceipt, values)
-        return SlotReceipt(**{**known, "cells": cells_from_json(values["cells"]), "lineage": tuple(values["lineage"])})
+        known |= {"cells": cells_from_json(values["cells"]), "lineage": tuple(values["lineage"])}
+        if "offsets" in known:
+            known["offsets"] = SlotOffsets.from_json(known["offsets"])
+        return SlotReceipt(**known)
 
 
 @dataclass(frozen=True)
@@ -113,11 +119,26 @@ class SlotRecord:
         return min(self.cells, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        return {**{one.name: getattr(self, one.name) for one in fields(self)}, "cells": cells_to_json(self.cells)}
+        return {
+            "slot": self.slot,
+            "generation": self.generation,
+            "version": self.version,
+            "attempt": self.attempt,
+            "rows_in": self.rows_in,
+            "cells": cells_to_json(self.cells),
+        }
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> SlotRecord:
-        return SlotRecord(**{**known_fields(SlotRecord, values), "cells": cells_from_json(values["cells"])})
+        # Field by field: a ledger has one for each slot that is alive.
+        return SlotRecord(
+            values["slot"],
+            values["generation"],
+            values["version"],
+            values["attempt"],
+            values["rows_in"],
+            cells_from_json(values["cells"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -134,15 +155,19 @@ class Batch:
     revision: int = 0
     lineage: tuple[str, ...] = ()
     cells: Cells = field(default_factory=dict)
+    offsets: SlotOffsets | None = None
 
     def to_json(self) -> list[Any]:
-        cells = [cells_to_json(self.cells)] if self.cells else []
-        return [self.attempt, self.rows_in, self.erasure, self.revision, list(self.lineage), *cells]
+        offsets = [] if self.offsets is None else [self.offsets.to_json()]
+        cells = [cells_to_json(self.cells)] if self.cells or offsets else []
+        return [self.attempt, self.rows_in, self.erasure, self.revision, list(self.lineage), *cells, *offsets]
 
     @staticmethod
     def from_json(values: list[Any]) -> Batch:
         attempt, rows_in, erasure, revision, lineage, *rest = values
-        return Batch(attempt, rows_in, erasure, revision, tuple(lineage), cells_from_json(rest[0] if rest else {}))
+        cells = cells_from_json(rest[0] if rest else {})
+        offsets = SlotOffsets.from_json(rest[1]) if len(rest) > 1 else None
+        return Batch(attempt, rows_in, erasure, revision, tuple(lineage), cells, offsets)
 
 
 Batches = Mapping[BatchKey, Batch]
@@ -212,6 +237,7 @@ class Receipt:
     observation: Observation | None = None
     relocated: bool = False
     capped_rows: int = 0
+    late_rows: int = 0  # of a topic's records that were stored, how many came to be before their slot
     files_added: int = 0
     bytes_added: int = 0
     files_removed: int = 0
@@ -234,6 +260,8 @@ class Receipt:
         values["restoration"] = _restoration_to_json(self.restoration)
         # Older programs refuse a field they do not know: it is there only where it says something.
         del values["observation"], values["forgotten_parts"], values["parts_dropped"]
+        if not self.late_rows:
+            del values["late_rows"]
         if self.observation is not None:
             values["observation"] = self.observation.to_json()
         if self.forgotten_parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from tidewheel.indexing.core.definition import Definition
@@ -14,7 +15,7 @@ SubIndex = tuple[int, int, int]  # generation, row g, column e
 Bound = Any  # a value of a key column's type, or None where the log has no statistics
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FileFact:
     """One data file as the log describes it. `run` names the attempt that wrote it: files of one run and one
     sub-index are key ranges of one sorted whole.
@@ -68,12 +69,14 @@ class TableState:
         `without` are slots about to be replaced: their rows are as good as dead.
         """
         alive: dict[SubIndex, int] = defaultdict(int)
+        layout_of = cache(lambda number: self.definition.generation(number).layout)
+        column_of = cache(lambda number, expiration: layout_of(number).column_of(expiration))
         for slot, record in self.ledger.records.items():
             if slot in without:
                 continue
-            layout = self.definition.generation(record.generation).layout
-            g = layout.row_of(slot)
+            number = record.generation
+            g = layout_of(number).row_of(slot)
             for expiration, cell in record.cells.items():
                 if watermark is None or expiration > watermark:
-                    alive[(record.generation, g, layout.column_of(expiration))] += cell.rows
+                    alive[(number, g, column_of(number, expiration))] += cell.rows
         return dict(alive)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tidewheel.indexing.core.ledger import Ledger, fold_all
+from tidewheel.indexing.core.folding import fold_all
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.slots import ranges_of
 from tidewheel.indexing.rules.findings import Finding, Flaw

@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from tidewheel.indexing.core.cells import Cell, Cells
-from tidewheel.indexing.core.ledger import Ledger, cells_with, cells_without, fold, part_cells
+from tidewheel.indexing.core.folding import fold
+from tidewheel.indexing.core.ledger import Ledger, cells_with, cells_without, part_cells
 from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt
 
 

@@ -10,6 +10,7 @@ from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.slots import TimeAxis, gaps_of, iso
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
+from tidewheel.indexing.core.topics import known_offsets
 from tidewheel.indexing.rules.care import Audited, Vacuumed
 from tidewheel.indexing.rules.deadline import Deadline, deadline_of
 from tidewheel.indexing.rules.vacuum import Hold
@@ -66,6 +67,7 @@ class Status:
     holds: tuple[Hold, ...] = ()
     vacuumed: Vacuumed | None = None
     audited: Audited | None = None
+    lost: tuple[tuple[int, int], ...] = ()  # slots of a topic whose messages were not all there, and how many were not
 
     @property
     def applied_through_us(self) -> int | None:
@@ -125,6 +127,7 @@ class Status:
             "holds": [one.to_json() for one in self.holds],
             "vacuumed": None if self.vacuumed is None else self.vacuumed.to_json(),
             "audited": None if self.audited is None else self.audited.to_json(),
+            "lost": [{"slot": self.axis.name(slot), "messages": messages} for slot, messages in self.lost],
             "deadline": self.deadline.to_json(),
         }
 
@@ -146,8 +149,15 @@ def status_of(state: TableState, *, path: str, now_us: int) -> Status:
         missing=() if state.watermark is None else gaps_of(state.ledger.applied, state.watermark),
         generations=generations,
         grid=_grid(state),
+        lost=_lost(state),
         deadline=deadline_of(definition, generations, now_us, observed=_is_asked(state)),
     )
+
+
+def _lost(state: TableState) -> tuple[tuple[int, int], ...]:
+    """As long as the ledger remembers the slots."""
+    offsets = known_offsets(state.ledger.batches)
+    return tuple((slot, one.lost) for slot, one in sorted(offsets.items()) if one.lost)
 
 
 def _is_asked(state: TableState) -> bool:

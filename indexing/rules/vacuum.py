@@ -8,14 +8,19 @@ taken out long ago, or its attempt died. (An attempt may not outlive grace, so i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+from tidewheel.indexing.core.joining import join_count
 from tidewheel.indexing.core.slots import iso
 
 # A hold is renewed ten times as often; what was not for so long belongs to a reader that died or sleeps.
 HOLD_STALE_US = 600 * 10**6
+# Ledger files that nobody opens the archive by any more: how many stay, but for those that hold so many receipts.
+JOINED_MAX = 8
+JOINED_COMMITS_MAX = 10_000
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,27 @@ def log_unneeded(
         gone.append(entry)
     old = (file for version, file in sorted(checkpoints.items()) if version < sufficient)
     return gone + [file for file in old if file.changed_us <= since_us]
+
+
+def joined_files(folded: Sequence[int], before: int) -> Sequence[int]:
+    """Of the versions of ledger files, oldest first, those to join: side by side, and all before a version.
+
+    They come to lie like the runs of a sub-index, old and large before young and small, so that each receipt is
+    written again a few times only.
+
+    >>> joined_files([10, 20, 30, 40], before=99), joined_files(range(10, 130, 10), before=105)
+    ([], [10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
+    """
+    young: list[int] = []
+    spans: list[int] = []
+    for earlier, version in reversed(list(pairwise([-1, *folded]))):
+        if version >= before:
+            continue
+        if version - earlier >= JOINED_COMMITS_MAX:
+            break
+        young.append(version)
+        spans.append(version - earlier)
+    return young[: join_count(spans, JOINED_MAX, receives=False)][::-1]
 
 
 def _guarded(path: str) -> str:

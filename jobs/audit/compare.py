@@ -4,8 +4,9 @@
 2. The files: there, of the size and count the log says, statistics not narrower than the data.
 3. The cells: count and hash sum of every (insertion slot, expiration slot), placement, overdue rows.
 4. Deep: every row's own hash and expiration slot computed again from its values, by Spark, and every byte held
-   against the checksums beside the files, where the store has such. Where pyspark is not installed, every page of
-   every column is read against its checksum instead, and the report says what was left out.
+   against the checksums beside the files, where the store has such; and the log read again by delta-spark, which
+   must find the same files. Where pyspark is not installed, every page of every column is read against its checksum
+   instead, and the report says what was left out.
 
 Nothing is changed. What can be mended from the source comes with the command that does it.
 """
@@ -85,8 +86,8 @@ def audit(job: ArchiveJob, *, deep: bool | None = None, rows: RowCheck | None = 
         files = snapshot.files
     except (Damaged, InvalidInput) as error:
         return AuditReport((_unopened(job, error),), seconds=perf_counter() - started)
-    state, receipts, findings = _ledger(snapshot)
-    findings += _beside_files(job, snapshot, receipts)
+    state, receipts, findings = ledger_findings_of(snapshot)
+    findings += beside_files(job, snapshot, receipts)
     job.progress(f"counting {counted(len(files), 'file')}")
     readings = read_contents(snapshot, _rewrite(job))
     findings += _of_files(files, readings, state, receipts)
@@ -110,7 +111,7 @@ def audit(job: ArchiveJob, *, deep: bool | None = None, rows: RowCheck | None = 
     )
 
 
-def _beside_files(job: ArchiveJob, snapshot: Snapshot, receipts: list[tuple[int, Receipt]]) -> list[Finding]:
+def beside_files(job: ArchiveJob, snapshot: Snapshot, receipts: list[tuple[int, Receipt]]) -> list[Finding]:
     """What the log says of itself, and what lies beside the archive's files."""
     findings = [
         *_format(snapshot),
@@ -145,13 +146,19 @@ def _row_check(deep: bool | None, rows: RowCheck | None) -> tuple[RowCheck | Non
     try:
         with needed("to compute the hash of every row again"):
             from tidewheel.jobs.audit.rows import row_findings
+            from tidewheel.jobs.audit.second_log import log_findings
             from tidewheel.jobs.process.session import open_session
     except NotInstalled as missing:
         if deep:
             raise
         package = missing.values["package"]
         return page_findings, f"no row's hash was computed again, for want of {package}; {missing.remedy}"
-    return lambda snapshot, facts: row_findings(open_session(), snapshot, facts), ""
+
+    def by_spark(snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
+        spark = open_session()
+        return [*log_findings(spark, snapshot), *row_findings(spark, snapshot, facts)]
+
+    return by_spark, ""
 
 
 def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:
@@ -163,7 +170,7 @@ def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:
     return Finding(Flaw.FORMAT, error.message, None, LOG_FOLDER)
 
 
-def _ledger(snapshot: Snapshot) -> tuple[TableState | None, list[tuple[int, Receipt]], list[Finding]]:
+def ledger_findings_of(snapshot: Snapshot) -> tuple[TableState | None, list[tuple[int, Receipt]], list[Finding]]:
     """The state with its ledger and all receipts, as far as they can be read."""
     try:
         state, receipts = state_of(snapshot), list(all_receipts(snapshot))

@@ -31,7 +31,7 @@ def row_findings(spark: SparkSession, snapshot: Snapshot, facts: Sequence[FileFa
     by_path = {fact.path: fact for fact in facts}
     counts = _checked(spark, snapshot, list(by_path)).groupBy("path")
     totals = counts.agg(F.count("*").alias("rows"), F.count_if("wrong").alias("wrong")).collect()
-    seen = {_relative(snapshot, row["path"]): row for row in totals}
+    seen = {relative_path(snapshot, row["path"]): row for row in totals}
     findings = []
     for path, fact in by_path.items():
         if path not in seen or seen[path]["rows"] < fact.rows:
@@ -67,7 +67,7 @@ def _wrong_rows(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> li
     cells = wrong.groupBy("path", "ins_slot", "exp_slot").agg(F.count("*").alias("rows"), F.min("key").alias("key"))
     axis, findings = snapshot.definition.axis, []
     for number, row in enumerate(cells.orderBy("ins_slot", "exp_slot").limit(CELLS_NAMED_MAX).collect()):
-        slot, path = row["ins_slot"], _relative(snapshot, row["path"])
+        slot, path = row["ins_slot"], relative_path(snapshot, row["path"])
         example = f", for example key {row['key']}" if number < EXAMPLES_MAX else ""
         message = (
             f"not as stored: {counted(row['rows'], 'record')} of slot {axis.name(slot)}, expiring in slot "
@@ -77,6 +77,6 @@ def _wrong_rows(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> li
     return findings
 
 
-def _relative(snapshot: Snapshot, path: str) -> str:
+def relative_path(snapshot: Snapshot, path: str) -> str:
     """A path as Spark names it, as the log names it."""
     return unquote(path).rpartition(f"{snapshot.location.root}/")[2]

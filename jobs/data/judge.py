@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, NumericType, StringType, StructType
 
-from tidewheel.indexing.core.definition import ArchiveFile, Definition, Verdict
+from tidewheel.indexing.core.definition import ArchiveFile, Definition, SourceKind, Verdict
 from tidewheel.indexing.core.fates import (
     COUNTED,
     DEAD_ON_ARRIVAL,
@@ -53,14 +53,16 @@ class Judge:
     definition: Definition
     schema: StructType
     plan: Plan
-    capped: Observation = field(default_factory=Observation)
+    counts: Observation = field(default_factory=Observation)
 
     def judged(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
         """The batch with everything the table stores, placed by `layout`, `g` and `e`."""
         frame = self._weighed(batch, spark)
-        if self._capping:
-            stored = "__tw_fate = 0 and __tw_rule is null and __tw_capped"
-            frame = frame.observe(self.capped, F.count_if(F.expr(stored)).alias("rows"))
+        if self._capping or self._counts_late:
+            stored = "__tw_fate = 0 and __tw_rule is null"
+            capped = F.count_if(F.expr(f"{stored} and __tw_capped")).alias("capped")
+            late = F.count_if(F.expr(f"{stored} and {self._late}")).alias("late")
+            frame = frame.observe(self.counts, capped, late)
         return self._placed(frame)
 
     def unparsed(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
@@ -76,6 +78,16 @@ class Judge:
     @property
     def _capping(self) -> bool:
         return self.file.policy.too_long is Verdict.CAP
+
+    @property
+    def _counts_late(self) -> bool:
+        """Of a topic only: it costs every record a look, and elsewhere nobody asks what came behind a bound."""
+        return self.file.source.kind is SourceKind.TOPIC
+
+    @property
+    def _late(self) -> str:
+        axis = self.definition.axis
+        return f"__tw_ins < ins_slot * {long(axis.interval_us)} + {long(axis.epoch_us)}"
 
     def _weighed(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
         """The batch with the fate of each record, the rule it breaks, and what these follow from."""
@@ -97,7 +109,12 @@ class Judge:
     @property
     def capped_rows(self) -> int:
         """How many stored records had their life capped; known once the frame was written."""
-        return int(self.capped.get["rows"]) if self._capping else 0
+        return int(self.counts.get["capped"]) if self._capping else 0
+
+    @property
+    def late_rows(self) -> int:
+        """How many stored records came to be before their slot; known then as well."""
+        return int(self.counts.get["late"]) if self._counts_late else 0
 
     def _broken_rule(self, limit: str) -> str:
         """The number of the first broken rule, or NULL."""
@@ -110,6 +127,7 @@ class Judge:
             "future": f"__tw_ins >= {slot_end}",
             "expired_on_arrival": "__tw_until <= __tw_ins",
             "too_long": f"__tw_until > {limit}",
+            "late": "false" if self.file.policy.late is Verdict.STORE else self._late,
         }
         broken["malformed"] = f"{TEXT_COLUMN} is not null"
         if self.file.policy.malformed is Verdict.STORE:

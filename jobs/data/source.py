@@ -7,7 +7,7 @@ runs brings the same records.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -20,10 +20,14 @@ from pyspark.sql.types import StructType, TimestampNTZType
 from tidewheel.indexing.archive_file.source_paths import path_for_slot
 from tidewheel.indexing.core.definition import RESERVED_COLUMNS, ArchiveFile, Source, SourceKind
 from tidewheel.indexing.core.fates import TEXT_COLUMN
+from tidewheel.indexing.core.offsets import SlotOffsets, ranges_text
 from tidewheel.indexing.core.slots import iso, moment, ranges_of
+from tidewheel.indexing.core.topics import readings
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.jobs.data.expressions import long, quoted, slot_of
 from tidewheel.jobs.data.source_reader import TEXT_FORMATS, loaded, options_of, place_of
+from tidewheel.jobs.data.topic_client import asked
+from tidewheel.jobs.data.topic_frames import message_fields, topic_frames, with_message_columns
 from tidewheel.jobs.process.java import first_line
 from tidewheel.storage.machine import machine_fault
 
@@ -40,25 +44,41 @@ class SourceBatch:
 
     frames: tuple[DataFrame, ...]
     lineage: Mapping[int, tuple[str, ...]]
+    offsets: Mapping[int, SlotOffsets] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a topic is cut by: the offsets of slots that were read before, and now."""
+
+    offsets: Mapping[int, SlotOffsets]
+    now_us: int
 
 
 def read_batch(
-    spark: SparkSession, file: ArchiveFile, slots: Sequence[int], schema: StructType | None = None
+    spark: SparkSession,
+    file: ArchiveFile,
+    slots: Sequence[int],
+    schema: StructType | None = None,
+    seen: Seen | None = None,
 ) -> SourceBatch:
-    """The batch of the slots; `schema` is what an empty source looks like."""
+    """The batch of the slots; `schema` is what an empty source looks like, `seen` what a topic is cut by."""
     readers = {
         SourceKind.FILES: _read_files,
         SourceKind.READER: _read_interval,
         SourceKind.PYTHON: _read_python,
     }
     try:
-        batch = readers[file.source.kind](spark, file, slots, schema.fieldNames() if schema else ())
+        if file.source.kind is SourceKind.TOPIC:
+            batch = _read_topic(spark, file, slots, seen)
+        else:
+            batch = readers[file.source.kind](spark, file, slots, schema.fieldNames() if schema else ())
     except TidewheelError:
         raise
     except (PySparkException, Py4JJavaError) as error:
         raise unreadable(file, error) from error
     frames = batch.frames or (_empty(spark, file, schema),)
-    return SourceBatch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage)
+    return SourceBatch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage, batch.offsets)
 
 
 def refuse_missing(file: ArchiveFile, slots: Sequence[int], found: Collection[int]) -> None:
@@ -153,6 +173,15 @@ def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], k
     return SourceBatch(tuple(frames), dict.fromkeys(slots, (file.source.callable,)))
 
 
+def _read_topic(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], seen: Seen | None) -> SourceBatch:
+    assert seen is not None, "where a topic is cut depends on what was read of it"
+    found = readings(file, asked(file, slots, seen.now_us), slots, seen.offsets)
+    frames = [_renamed(frame, file.source) for frame in topic_frames(spark, file.source, found)]
+    frames = [with_message_columns(frame, file.source) for frame in frames]
+    lineage = {slot: (f"topic {one.offsets.topic} {ranges_text(one.offsets.ranges)}",) for slot, one in found.items()}
+    return SourceBatch(tuple(frames), lineage, {slot: one.offsets for slot, one in found.items()})
+
+
 def _callable(name: str) -> Callable[..., Any]:
     module, _, function = name.partition(":")
     try:
@@ -198,7 +227,8 @@ def _empty(spark: SparkSession, file: ArchiveFile, schema: StructType | None) ->
 
 def columns_declared(spark: SparkSession, source: Source) -> StructType:
     """The columns of the schema in the archive file, under the names that the archive has for them."""
-    return _renamed(spark.createDataFrame([], source.schema), source).schema
+    named = _renamed(spark.createDataFrame([], source.schema), source).schema
+    return StructType([*named.fields, *message_fields(source)])
 
 
 def _renamed(frame: DataFrame, source: Source) -> DataFrame:
@@ -217,7 +247,7 @@ def _renamed(frame: DataFrame, source: Source) -> DataFrame:
 def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
     """Column names checked; timestamps without a zone read as UTC."""
     names = [name for name in frame.columns if name != "ins_slot" or frame.columns.count("ins_slot") > 1]
-    own = {TEXT_COLUMN} if file.source.format in TEXT_FORMATS else set()
+    own = {TEXT_COLUMN} if file.source.format in (*TEXT_FORMATS, "kafka") else set()
     taken = sorted({n for n in names if n.lower() in RESERVED_COLUMNS or n.startswith("__tw_")} - own)
     if taken:
         raise InvalidInput(

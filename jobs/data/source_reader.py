@@ -6,8 +6,6 @@ Spark takes them for the local time of the machine. A Delta source is read at on
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Collection, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,11 +15,11 @@ from tidewheel.indexing.core.definition import Source
 from tidewheel.indexing.core.fates import TEXT_COLUMN
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.nanoseconds import with_moments
+from tidewheel.jobs.data.source_options import with_environment
 from tidewheel.jobs.process.jars import require
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import list_log
 
-_ENVIRONMENT = re.compile(r"\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}")
 # Start of a JDBC URL -> set of jars, driver. Spark finds a driver among added jars only by its name.
 _DRIVERS = {"jdbc:postgresql:": ("postgresql", "org.postgresql.Driver")}
 # A table may be given as a whole query.
@@ -59,7 +57,7 @@ def loaded(
 
 def options_of(source: Source) -> dict[str, str]:
     """Reader options, with ${ENV:NAME} replaced from the environment, and what they leave out."""
-    given = {key: _ENVIRONMENT.sub(_from_environment, str(value)) for key, value in source.options.items()}
+    given = with_environment(source.options)
     known = {key.lower(): value for key, value in given.items()}
     for start, (jars, driver) in _DRIVERS.items():
         if known.get("url", "").startswith(start) and "driver" not in known:
@@ -81,16 +79,6 @@ def place_of(source: Source, options: Mapping[str, str]) -> str:
     parts += [" ".join(known["dbtable"].split())[:_PLACE_MAX]] if "dbtable" in known else []
     parts += [f"version {known['versionasof']}"] if "versionasof" in known else []
     return " ".join(parts)
-
-
-def _from_environment(match: re.Match[str]) -> str:
-    name = match.group(1)
-    if name not in os.environ:
-        raise InvalidInput(
-            f"the archive file refers to the environment variable {name}, which is not set",
-            f"set {name}, or correct [source.options]",
-        )
-    return os.environ[name]
 
 
 def _newest_version(path: str) -> dict[str, str]:

@@ -23,6 +23,8 @@ from tidewheel.indexing.errors import InvalidInput, NotInstalled, TidewheelError
 
 DELTA_VERSION = "4.4.0"
 ALWAYS = "delta"
+# What `tidewheel-setup` is told to make beside: the class archive of `quick_start.py`.
+CLASSES = "classes"
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,16 @@ class JarSet:
     packages: tuple[str, ...]
     without: tuple[str, ...]
     sha256: Mapping[str, str]
+    needs: tuple[str, ...] = ()  # sets that go with this one
+    given_folder: Path | None = None  # of a set that is not Spark's
+
+    @property
+    def folder(self) -> Path:
+        return self.given_folder or cache_dir()
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        return tuple(cache_dir() / _file_name(resolved) for resolved in self.sha256)
+        return tuple(self.folder / _file_name(resolved) for resolved in self.sha256)
 
     @property
     def missing(self) -> list[str]:
@@ -54,7 +62,9 @@ def jar_sets() -> Mapping[str, JarSet]:
     """The sets by name."""
     text = Path(__file__).with_name("jars.toml").read_text(encoding="utf-8")
     return {
-        name: JarSet(name, one["purpose"], tuple(one["packages"]), tuple(one["without"]), one["sha256"])
+        name: JarSet(
+            name, one["purpose"], tuple(one["packages"]), tuple(one["without"]), one["sha256"], (*one.get("needs", ()),)
+        )
         for name, one in tomllib.loads(text).items()
     }
 
@@ -76,7 +86,7 @@ def jar_paths() -> tuple[Path, ...]:
 def require(name: str) -> None:
     """NotInstalled, with the command that fetches it, unless a set is there whole."""
     wanted = jar_sets()[name]
-    if missing := wanted.missing:
+    if missing := [jar for one in (name, *wanted.needs) for jar in jar_sets()[one].missing]:
         raise NotInstalled(
             f"the jars for {wanted.purpose} are not on this machine: {cache_dir()} lacks {', '.join(missing)}",
             wanted.remedy,
@@ -89,13 +99,14 @@ def fetch_jars(names: Iterable[str] = ()) -> tuple[Path, ...]:
     wanted = {ALWAYS, *names}
     if unknown := wanted - jar_sets().keys():
         raise InvalidInput(f"there are no jars called {', '.join(unknown)}", f"known are {', '.join(jar_sets())}")
-    for name in sorted(wanted):
-        _fetch(jar_sets()[name])
+    for name in sorted(wanted.union(*(jar_sets()[name].needs for name in wanted))):
+        fetch_set(jar_sets()[name])
     return jar_paths()
 
 
-def _fetch(wanted: JarSet) -> None:
-    target = cache_dir()
+def fetch_set(wanted: JarSet) -> None:
+    """Bring one set into its folder, unless it is there."""
+    target = wanted.folder
     if all(_is_intact(target / _file_name(resolved), digest) for resolved, digest in wanted.sha256.items()):
         return
     target.mkdir(parents=True, exist_ok=True)
@@ -167,13 +178,17 @@ def _gist(log: str) -> str:
 
 
 def main() -> None:
-    """`python -m tidewheel.jobs.process.jars [set...]`, also installed as `tidewheel-setup`."""
+    """`python -m tidewheel.jobs.process.jars [set...] [classes]`, also installed as `tidewheel-setup`."""
+    names = [name for name in sys.argv[1:] if name != CLASSES]
     try:
-        paths = fetch_jars(sys.argv[1:])
+        paths = fetch_jars(names)
     except TidewheelError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)
     sys.stdout.write(f"{len(paths)} jars for Spark in {cache_dir()}\n")
+    if CLASSES in sys.argv[1:]:
+        # A program of its own: it carries out updates, which this room knows nothing of.
+        sys.exit(subprocess.call([sys.executable, "-m", "tidewheel.playground.class_archive"]))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""Spark that starts in a third of the time: most of a scheduled update is Java getting going.
+"""Spark that starts in a third of the time: most of a small update from a cold start is Java getting going.
 
 Of 27 processor seconds that a small update takes on Java 17 from a cold start, 19 go into loading classes and into
 compiling code that runs once. Two options of the JVM take those away, and neither changes what Spark does:
 
     class archive    the classes of an update, loaded once and kept as a file that later starts map into memory;
-                     made by `python -m tidewheel.playground.class_archive`, used when it is there
+                     made by `tidewheel-setup classes`, used when it is there
     quick compiler   for small batches only: its code is half as fast, which pays once a run has a million rows
 
-Measured by `python -m benchmarks.scheduled`; see docs/airflow.md.
+Measured by `python -m benchmarks.scheduled` and `python -m benchmarks cold`; see docs/airflow.md.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def use_quick_compiler(environment: MutableMapping[str, str], rows: int) -> None
 
 @contextmanager
 def kept(environment: MutableMapping[str, str]) -> Iterator[None]:
-    """What is set here ends with the task."""
+    """What is set here ends with what is done meanwhile."""
     before = {name: environment.get(name) for name in (OPTIONS_VARIABLE, LAUNCHER_VARIABLE)}
     try:
         yield

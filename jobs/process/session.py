@@ -18,6 +18,7 @@ from tidewheel.jobs.process.jars import jar_paths
 from tidewheel.jobs.process.java import not_started, start_java
 from tidewheel.jobs.process.java_needs import library_options, options_given, require_java
 from tidewheel.jobs.process.object_store import object_store_settings
+from tidewheel.jobs.process.quick_start import kept, use_class_archive
 
 MASTER_VARIABLE = "TIDEWHEEL_SPARK_MASTER"
 # JDBC sources are asked for intervals in the local time of the JVM, which elsewhere says one hour twice a year.
@@ -74,7 +75,9 @@ def open_session(name: str = "tidewheel") -> SparkSession:
         return running
     require_java()
     conf = session_conf(name)
-    words = start_java(conf)
+    with kept(os.environ):
+        use_class_archive(os.environ)
+        words = start_java(conf)
     conf.setAll([*cluster_secret(os.environ).items()])
     try:
         session = SparkSession.builder.config(conf=conf).getOrCreate()

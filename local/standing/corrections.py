@@ -8,47 +8,61 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.local.rows import file_schema, in_schema, rows_of
-from tidewheel.local.standing.derived import PART
+from tidewheel.local.standing.derived import PART, are_of, filtered
+from tidewheel.local.standing.row_hashes import summable_hashes
+from tidewheel.queries.kernels.arrays import Whole, int64s
+from tidewheel.queries.kernels.partials import coded
 from tidewheel.queries.standing.staleness import DueAnswers
-from tidewheel.sql.quoting import quote_identifier
 
 # What tells of the giving, not of the answer.
 _GIVING = ("revision", "source_version", "slots_late")
 
 Reports = Collection[tuple[str, int]]  # by part and time
+_REPORT = (PART, "window_end")
 
 
 def corrected(
-    job: ArchiveJob, connection: duckdb.DuckDBPyConnection, rows: pa.Table | None, due: Sequence[DueAnswers]
+    job: ArchiveJob, rows: pa.Table | None, due: Sequence[DueAnswers]
 ) -> tuple[pa.Table | None, list[DueAnswers]]:
     """The rows with those kept that say what they said before; and what of all that is due is another answer now."""
     again = [one for one in due if one.revision and one.reports]
     if rows is None or not again:
         return rows, list(due)
-    stored = _stored(job, rows.schema, again)
-    connection.register("tw_new", rows)
-    connection.register("tw_old", stored)
-    named = ", ".join(quote_identifier(name) for name in rows.column_names if name not in _GIVING)
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE tw_changed AS SELECT DISTINCT {PART}, window_end FROM ("
-        f"(SELECT {named} FROM tw_new EXCEPT ALL SELECT {named} FROM tw_old) UNION ALL "
-        f"(SELECT {named} FROM tw_old EXCEPT ALL SELECT {named} FROM tw_new))"
+    both = pa.concat_tables([rows, _stored(job, rows.schema, again)])
+    is_old = np.arange(len(both)) >= len(rows)
+    reports, codes = coded({name: both.column(name) for name in _REPORT}, len(both))
+    said = summable_hashes(both.drop_columns(list(_GIVING)))
+    new, old = (_by_report(said, codes, len(reports), mine) for mine in (~is_old, is_old))
+    changed = (new != old).any(axis=0)
+    revisions = np.zeros(len(reports), np.int64)
+    np.maximum.at(revisions, codes[is_old], int64s(both.column("revision"))[is_old] + 1)
+    given = int64s(both.column("revision"))
+    given = np.where(is_old | (old[0][codes] == 0), given, revisions[codes])
+    place = both.schema.get_field_index("revision")
+    both = both.set_column(place, both.schema.field(place), pa.array(given, pa.int32()))
+    # Of what changed the new rows, of the rest those that are there.
+    told = both.filter(pa.array(changed[codes] != is_old))
+    parts, moments = (
+        column.to_pylist() for column in (reports.column(PART), reports.column("window_end").cast("int64"))
     )
-    told = connection.sql(
-        f"SELECT n.* REPLACE (coalesce(k.revision + 1, n.revision)::INTEGER AS revision) FROM tw_new n "
-        f"JOIN tw_changed USING ({PART}, window_end) LEFT JOIN (SELECT {PART}, window_end, max(revision) AS revision "
-        f"FROM tw_old GROUP BY ALL) k USING ({PART}, window_end) "
-        f"UNION ALL BY NAME SELECT o.* FROM tw_old o ANTI JOIN tw_changed USING ({PART}, window_end)"
-    ).to_arrow_table()
-    changed = connection.execute(f"SELECT {PART}, epoch_us(window_end) FROM tw_changed").fetchall()
-    return in_schema(told, rows.schema), list(_changed(due, set(changed)))
+    names = {(parts[one], moments[one]) for one in np.flatnonzero(changed).tolist()}
+    return told, list(_changed(due, names))
+
+
+def _by_report(said: Any, codes: Whole, reports: int, mine: Any) -> Any:
+    """How many rows there are of each report, and what they say together."""
+    found = np.zeros((2, reports), np.uint64)
+    np.add.at(found[0], codes[mine], np.uint64(1))
+    np.add.at(found[1], codes[mine], said[mine])
+    return found
 
 
 def _stored(job: ArchiveJob, schema: pa.Schema, again: Iterable[DueAnswers]) -> pa.Table:
@@ -61,8 +75,7 @@ def _stored(job: ArchiveJob, schema: pa.Schema, again: Iterable[DueAnswers]) -> 
         condition &= pc.field("exp_slot") > snapshot.watermark
     files = [one for one in snapshot.files if one.ins_max >= slots[0] and one.ins_min <= slots[-1]]
     rows = rows_of(job.location, files, file_schema(snapshot)).to_table(columns=schema.names, filter=condition)
-    pairs = zip(rows.column("ins_slot").to_pylist(), rows.column(PART).to_pylist(), strict=True)
-    return in_schema(rows.filter(pa.array([pair in keys for pair in pairs], pa.bool_())), schema)
+    return in_schema(filtered(rows, are_of(rows, sorted(keys))), schema)
 
 
 def _changed(due: Iterable[DueAnswers], changed: Reports) -> Iterable[DueAnswers]:

@@ -141,6 +141,14 @@ def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collec
     return Derived(tuple(queries), assignment, source, horizon, young, trees, asked)
 
 
+def observe_for(job: ArchiveJob, queries: Sequence[Query]) -> None:
+    """Of an archive that nobody asked yet: from its next batch on, what is not stored is kept for these queries."""
+    snapshot = job.snapshot()
+    source = snapshot.definition
+    if queries and not ledger_of(snapshot).horizon:
+        observe(job, slots_observed(source, assigned(queries, source.max_lifetime_us)))
+
+
 def slots_observed(source: Definition, assignment: Assignment) -> int:
     """How far back batches must be told of for these trees."""
     return _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))

@@ -154,7 +154,7 @@ def _fresh(batches: PartRows, one: Try, plan: PartsPlan) -> pa.Table:
     rows = batches.rows
     if rows is None or not rows.num_rows or not plan.keys:
         return schema.empty_table()
-    rows = completed(filtered(rows, _are_of(rows, plan.keys)), schema, axis)
+    rows = completed(filtered(rows, are_of(rows, plan.keys)), schema, axis)
     if plan.watermark is not None:
         rows = filtered(rows, pc.greater(rows.column("exp_slot"), plan.watermark))
     place = schema.get_field_index("row_hash")
@@ -166,7 +166,7 @@ def filtered(rows: pa.Table, hit: pa.Array) -> pa.Table:
     return rows if pc.all(hit, min_count=0).as_py() else rows.filter(hit)
 
 
-def _are_of(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Array:
+def are_of(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Array:
     """Which rows are of one of these slots and parts. Arrow joins no tables with nested columns."""
     parts = {part: number for number, part in enumerate(sorted({part for _, part in keys}))}
     known = pc.index_in(rows.column(PART), pa.array(list(parts), pa.string()))
@@ -218,7 +218,7 @@ def _kept(one: Try, plan: PartsPlan) -> pa.Table:
     check_sizes(one.job.location, sources)
     condition = pc.scalar(True) if plan.watermark is None else pc.field("exp_slot") > plan.watermark
     rows = rows_of(one.job.location, sources, schema).to_table(filter=condition)
-    return rows.filter(pc.invert(_are_of(rows, plan.keys)))
+    return rows.filter(pc.invert(are_of(rows, plan.keys)))
 
 
 def _check(one: Try, plan: PartsPlan, written: Written, fresh: pa.Table) -> None:

@@ -27,18 +27,24 @@ from tidewheel.storage.snapshot import Snapshot
 def erase(answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: Collection[Tombstone]) -> Outcome:
     """Delete the answers of forgotten keys; `new` are the source's tombstones that they have not met yet."""
     key, schema = source.definition.key, file_schema(source)
-    columns = {query.part: found for query in queries if (found := key_columns(query, key)) is not None}
+    fields = [schema.field(name) for name in key]
+    parts: dict[tuple[str, ...], list[str]] = {}  # by the columns that hold the key
+    for query in queries:
+        names = key_columns(query, key)
+        if names is not None:
+            parts.setdefault(tuple(names), []).append(query.part)
 
     def hits(rows: pa.Table) -> pa.Array:
         hit = pa.repeat(pa.scalar(False), rows.num_rows)
-        for part, names in columns.items():
-            mine = pc.fill_null(pc.equal(rows.column(PART), part), False).combine_chunks()
-            if pc.any(mine).as_py() and set(names) <= set(rows.column_names):
-                asked = _keys_of(rows.filter(mine), names, [schema.field(name) for name in key])
-                hit = pc.replace_with_mask(hit, mine, covered_rows(answers.hand, source, asked, list(new)))
+        for names, mine in parts.items():
+            asked = pc.is_in(rows.column(PART), pa.array(mine, pa.string())).combine_chunks()
+            if set(names) <= set(rows.column_names) and pc.any(asked).as_py():
+                keys = _keys_of(rows.filter(asked), names, fields)
+                hit = pc.replace_with_mask(hit, asked, covered_rows(answers.hand, source, keys, list(new)))
         return hit
 
-    return remove_keys(answers, hits, tuple(new))
+    columns = (PART, "ins_slot", *sorted({name for names in parts for name in names}))
+    return remove_keys(answers, columns, hits, tuple(new))
 
 
 def _keys_of(rows: pa.Table, names: Sequence[str], key: Sequence[pa.Field]) -> pa.Table:

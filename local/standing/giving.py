@@ -87,23 +87,27 @@ class Giving:
             self._give(tree, queries, {query.part: self.due.pop(query.name) for query in queries})
 
     def _give_owed(self) -> None:
-        for tree in self.assignment.trees:
-            mine = [one for one in self.queries if one.part in self.owed and self.assignment.tree(one.name) is tree]
-            if mine and not self._is_over():
-                self._give_older(tree, mine)
-
-    def _give_older(self, tree: Tree, queries: Sequence[Query]) -> None:
-        """What is owed to a tree's queries; to those that are owed no more, what was held back for it."""
-        slots: dict[str, set[int]] = {}
-        for query, due, rows in self.older.give(tree, queries, self.budget):
-            slots[query.part] = {one.slot for one in due}
-            self.given += due
-            self.tables.append(rows)
-        settled = [query for query in queries if query.part not in self.owed]
-        self._give(tree, settled, {
-            query.part: [one for one in self.held.pop(query.name) if one.slot not in slots.get(query.part, ())]
-            for query in settled
-        })  # fmt: skip
+        """What is owed; to those that are owed no more, what was held back for it."""
+        owed = [query for query in self.queries if query.part in self.owed]
+        asked = [
+            (tree, mine)
+            for tree in self.assignment.trees
+            if (mine := [query for query in owed if self.assignment.tree(query.name) is tree])
+        ]
+        if not asked or self._is_over():
+            return
+        found = self.older.give(asked, self.budget)
+        for tree, queries in asked:
+            slots: dict[str, set[int]] = {}
+            for query, due, rows in found.get(tree.name, ()):
+                slots[query.part] = {one.slot for one in due}
+                self.given += due
+                self.tables.append(rows)
+            settled = [query for query in queries if query.part not in self.owed]
+            self._give(tree, settled, {
+                query.part: [one for one in self.held.pop(query.name) if one.slot not in slots.get(query.part, ())]
+                for query in settled
+            })  # fmt: skip
 
     def _give(self, tree: Tree, queries: Sequence[Query], due: DueByName) -> None:
         self.tables += self._answers_of_each(tree, queries, due)

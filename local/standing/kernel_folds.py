@@ -1,8 +1,9 @@
 """Answers of many queries of one tree at once, by the kernels: what `folds` does with a join for each query.
 
-1. Queries of the same groups and predicate share their partial rows and their windows. Rows between which no window
-   begins or ends are joined (`tree_rows`), where that is possible.
-2. What is left is sorted by group and fragment, and each call folded once for all windows that any of them is due for.
+1. Queries of the same groups and predicate share their windows, and each call is folded once for all of these.
+2. Accumulators that are added or compared as numbers lie in a grid (`tree_grid`), where that is not much larger than
+   the rows, and a fold goes down the grid. Else rows between which no window begins or ends are joined (`tree_rows`),
+   where that is possible, and what is left is sorted by group and fragment.
 3. Each query takes its own windows. Where its outputs are calls as they are, that is the answer; else its SQL is put
    over them, as `folds` does.
 
@@ -27,17 +28,19 @@ from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partial_sql import FLOATS
 from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
-from tidewheel.local.standing.tree_rows import TreeRows, Ways
+from tidewheel.local.standing.pieces import Ways
+from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.kernels.answers import FOLDED_AS_ARRAYS, Folds
+from tidewheel.queries.kernels.grids import Segments
 from tidewheel.queries.kernels.joining import joined_by
-from tidewheel.queries.kernels.partials import Partials, Spans, sorted_partials
+from tidewheel.queries.kernels.partials import Partials, Scale, Spans, sorted_partials
 from tidewheel.queries.standing.query import Call, Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport, slot_of_report
 from tidewheel.queries.standing.tree import RECORDS, Tree
 from tidewheel.sql.select_types import answer_type
 
-# Joining all rows for several folds costs as much as so many of these: measured, on two cores.
-JOIN_IN_FOLDS = 8
+# Answers that are folded from a grid in one go: bounds the memory, not the result.
+CELLS_MAX = 1_000_000
 FIRST = -(1 << 62)  # before every fragment: of windows without beginning
 Due = Mapping[str, Sequence[DueReport]]  # by the query's name
 
@@ -63,10 +66,9 @@ class KernelFolder:
             if due[query.name]:
                 groups, joins = tuple(one.sql for one in query.groups), self.ways([query]) is not None
                 alike.setdefault((query.where, groups, joins), []).append(query)
-        joined = [some for (_, _, joins), some in alike.items() if joins]
-        rows = self._joined(joined, due)
+        segments = self._segments([query for (_, _, joins), some in alike.items() if joins for query in some], due)
         for (_, _, joins), some in alike.items():
-            shared = _Shared(self, rows if joins else self.rows, some, due)
+            shared = _Shared(self, some, due, segments if joins else None)
             for query in some:
                 folder = Folder(query, self.tree, self.axis, self.connection, "")
                 called = shared.called(query)
@@ -88,20 +90,20 @@ class KernelFolder:
         first = FIRST if window_us is None else tree.slices.number_of(report.at_us - window_us)
         return first, tree.slices.number_of(report.at_us), report.at_us if tree.counts is Counts.LIVE else 0
 
-    def _joined(self, alike: Sequence[Sequence[Query]], due: Due) -> TreeRows:
-        """The rows joined between the windows of all these queries, for each of them to be joined further.
-
-        That costs as much as so many folds over what comes out would; so it is done where it saves more than these.
-        """
-        queries = [query for some in alike for query in some]
-        share_max = 1 - JOIN_IN_FOLDS / len(alike) if alike else 0
-        ways = self.ways(queries) if share_max > 0 and self.tree.counts is not Counts.LIVE else None
-        if ways is None:
-            return self.rows
+    def _segments(self, queries: Sequence[Query], due: Due) -> Segments | None:
+        """The tree's grid between the windows of these queries, if it has one."""
+        if not queries or self.tree.counts is Counts.LIVE:
+            return None
+        ways = {
+            self.columns[given.key][0]: way
+            for given in inputs_of(self.tree)
+            if (way := joined_by(given.operation)) is not None
+        }
+        grid = self.rows.grid.follow(
+            self.rows.pieces, self.rows.watermark, [f"g{number}" for number in range(len(self.tree.groups))], ways
+        )
         windows = {self.window(query, one) for query in queries for one in due[query.name]}
-        groups = [*(f"g{number}" for number in range(len(self.tree.groups))), "signature"]
-        joined = self.rows.joined(groups, ways, _edges(windows), share_max=share_max)
-        return self.rows if joined is None else TreeRows.of(joined)
+        return None if grid is None else grid.between(_edges(windows))
 
     def ways(self, queries: Iterable[Query]) -> Ways | None:
         """How the accumulators of some queries are joined; None if not all can be."""
@@ -120,9 +122,9 @@ class _Shared:
     """Queries of one group-by and predicate."""
 
     folder: KernelFolder
-    rows: TreeRows
     queries: Sequence[Query]
     due: Due
+    segments: Segments | None
 
     @cached_property
     def groups(self) -> dict[str, str]:
@@ -140,8 +142,20 @@ class _Shared:
         return found
 
     @cached_property
+    def ways(self) -> Ways | None:
+        return self.folder.ways(self.queries)
+
+    @cached_property
+    def bit(self) -> int | None:
+        """Of the predicate, in the signatures; None if there is nothing to tell apart."""
+        predicates = self.folder.tree.predicates
+        return 1 << predicates.index(self.queries[0].where) if len(predicates) > 1 else None
+
+    @cached_property
     def parts(self) -> list[_Part]:
         """The rows with the predicate; where only the living count, for each report those that live."""
+        if self.segments is not None and self.ways is not None and self.ways.keys() <= self.segments.grid.ways.keys():
+            return list(self._gridded(self.segments, list(self.ways)))
         if self.folder.tree.counts is not Counts.LIVE:
             return [_part(self._rows(self.windows, None), self.groups, self.windows)]
         parts = []
@@ -151,11 +165,26 @@ class _Shared:
             parts.append(_part(self._rows(windows, alive_after), self.groups, windows))
         return parts
 
+    def _gridded(self, segments: Segments, names: list[str]) -> Iterator[_Part]:
+        """The accumulators of each window and group, from the grid; so many windows in one go."""
+        groups, roll_up = self.folder.rows.grid.rolled_up(self.groups, self.bit)
+        rolled_up, schema = segments.rolled_up(names, roll_up), self.folder.rows.schema
+        windows, step = np.array(list(self.windows), np.int64), max(1, CELLS_MAX // max(1, groups.num_rows))
+        for begin in range(0, len(windows), step):
+            some = windows[begin : begin + step]
+            window, group, found = rolled_up.windows(some[:, 0], some[:, 1])
+            places = np.arange(len(window))
+            columns = {name: total.finished(cells, schema.field(name).type) for name, (total, cells) in found.items()}
+            yield _Part(
+                columns,
+                Partials(groups, places, Scale(0, 0, None), None),
+                Spans(group, window, places, places + 1),
+                window + begin,
+            )
+
     def _rows(self, windows: Iterable[tuple[int, int, int]], alive_after: int | None) -> pa.Table:
         """Rows that serve these windows: joined, or as they are."""
-        tree, rows = self.folder.tree, self.rows
-        bit = 1 << tree.predicates.index(self.queries[0].where) if len(tree.predicates) > 1 else None
-        ways = self.folder.ways(self.queries)
+        rows, bit, ways = self.folder.rows, self.bit, self.ways
         if ways is not None:
             joined = rows.joined(list(self.groups.values()), ways, _edges(windows), bit, alive_after)
             if joined is not None:
@@ -193,7 +222,7 @@ class _Shared:
     def _answered(self, part: _Part, call: Call, kind: pa.DataType) -> pa.Array:
         known = aggregate_of(call)
         columns = {
-            operation: [part.rows.column(name) for name in self.folder.columns[given.key]]
+            operation: [part.columns[name] for name in self.folder.columns[given.key]]
             for operation, given in zip(known.operations, call_inputs(call), strict=True)
         }
         folds = Folds(part.partials, part.spans, columns)
@@ -238,9 +267,9 @@ def _with_empty(query: Query, table: pa.Table, reports: Sequence[DueReport]) -> 
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows sorted by group and fragment, and the spans of windows in them."""
+    """Accumulators by column, sorted by group and fragment, and the spans of windows in them."""
 
-    rows: pa.Table
+    columns: Mapping[str, Any]
     partials: Partials
     spans: Spans
     places: Any
@@ -258,4 +287,5 @@ def _part(rows: pa.Table, groups: Mapping[str, str], windows: Mapping[tuple[int,
     if partials.order is not None:
         rows, partials = rows.take(pa.array(partials.order)).combine_chunks(), replace(partials, order=None)
     spans = partials.spans(firsts, ends)
-    return _Part(rows, partials, spans, np.array(list(windows.values()), np.int64)[spans.window])
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    return _Part(columns, partials, spans, np.array(list(windows.values()), np.int64)[spans.window])

@@ -11,26 +11,28 @@ might hold but a part of its window.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.budget import Budget
+from tidewheel.local.standing.derived import filtered
 from tidewheel.local.standing.folding import fold
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.stored_rows import digests, stored_answers
 from tidewheel.local.standing.tree_rows import TreeRows
-from tidewheel.queries.standing.lineage import Cover, PartialLineage
+from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection
 from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_answers, slot_of_report
-from tidewheel.queries.standing.tree import Tree
+from tidewheel.queries.standing.tree import Tree, window_of
 
 WHY = "missing, and older than what is corrected"
 Owed = dict[str, int]  # by part, the first slot whose older answers are still to be given
@@ -45,6 +47,18 @@ class Given(NamedTuple):
 
 
 @dataclass
+class _Sought:
+    """What older answers of a tree's queries are sought from: its slots, and what was folded of them so far."""
+
+    tree: Tree
+    queries: Sequence[Query]
+    slots: Sequence[int]
+    tables: list[pa.Table] = field(default_factory=list)
+    lineages: dict[int, PartialLineage] = field(default_factory=dict)
+    failed: bool = False
+
+
+@dataclass
 class OlderAnswers:
     """Gives what is older than `revise`, once; `folder` reads and folds the source's batches."""
 
@@ -55,7 +69,7 @@ class OlderAnswers:
     def begin(self, tree: Tree, query: Query) -> None:
         """What is owed to a query that has no answer yet."""
         is_new = query.part not in self.state.answers.applied_parts and query.part not in self.owed
-        if is_new and query.terms.keep_us > query.terms.revise_us:
+        if is_new and self._reports(query):
             slots = self._slots(tree, query, self._first(query))
             if slots:
                 self.owed[query.part] = max(slots[0], self._first(query))
@@ -71,35 +85,41 @@ class OlderAnswers:
             return 0
         return max(1, (young - first) * self.state.axis.interval_us // query.terms.slide_us)
 
-    def give(self, tree: Tree, queries: Sequence[Query], budget: Budget) -> list[Given]:
-        """What can be given whole, the oldest first, as long as there is time; of a query at least a slot is settled.
+    def give(self, asked: Sequence[tuple[Tree, Sequence[Query]]], budget: Budget) -> dict[str, list[Given]]:
+        """By tree, what can be given whole, the oldest first, as long as there is time; of a query at least a slot is
+        settled. The source is read once for all trees.
 
         Where a record cannot be folded, nothing is given, and nothing is owed any more.
         """
-        mine = [query for query in queries if query.part in self.owed]
-        slots = sorted({slot for one in mine for slot in self._slots(tree, one, self.owed[one.part])})
-        found: list[Given] = []
-        reached: int | None = None
-        with suppress(InvalidInput):
-            if slots:
-                table, reflection, reached = self._folded(tree, mine, slots, budget)
-                found = self._given(mine, table, reflection, slots[0], reached)
-        for query in mine:
-            self._settle(query, None if reached is None or reached == slots[-1] else reached)
+        sought = [_Sought(tree, mine, slots) for tree, mine in asked if (slots := self._slots_owed(tree, mine))]
+        reached = self._fold(sought, budget) if sought else None
+        found = {one.tree.name: [] if one.failed else self._given(one, reached or 0) for one in sought}
+        ends = {query.part: one.slots[-1] for one in sought if not one.failed for query in one.queries}
+        for query in (query for _, mine in asked for query in mine):
+            unfinished = reached is not None and reached < ends.get(query.part, reached)
+            self._settle(query, reached if unfinished else None)
         return found
 
-    def _given(
-        self, queries: Sequence[Query], table: pa.Table, reflection: Reflection, first: int, reached: int
-    ) -> list[Given]:
-        due = {query.name: self._due(query, reflection, first, reached) for query in queries}
+    def _slots_owed(self, tree: Tree, queries: Sequence[Query]) -> list[int]:
+        return sorted({slot for one in queries for slot in self._slots(tree, one, self.owed[one.part])})
+
+    def _given(self, sought: _Sought, reached: int) -> list[Given]:
+        tree, queries = sought.tree, sought.queries
+        reflection = Reflection(self.state.axis, tree, sought.lineages)
+        due = {query.name: self._due(query, reflection, sought.slots[0], reached) for query in queries}
         asked = [query for query in queries if due[query.name]]
         reports = {query.name: [report for one in due[query.name] for report in one.reports] for query in asked}
         connection, version = self.folder.connection, self.folder.reader.snapshot.version
-        newest, found = self.state.slot_last or 0, []
-        for query, one in fold(reflection.tree, self.state.axis, connection, TreeRows.of(table), asked, reports):
-            mine = due[query.name]
-            found.append(Given(query, mine, stored_answers([(query, one)], {query.part: mine}, version, newest)))
-        return found
+        newest, found = self.state.slot_last or 0, list[Given]()
+        if not asked:
+            return found
+        rows = TreeRows.of(pa.concat_tables(sought.tables, promote_options="default"))
+        with suppress(InvalidInput):
+            for query, one in fold(tree, self.state.axis, connection, rows, asked, reports):
+                mine = due[query.name]
+                found.append(Given(query, mine, stored_answers([(query, one)], {query.part: mine}, version, newest)))
+            return found
+        return []
 
     def _settle(self, query: Query, reached: int | None) -> None:
         """Nothing is owed of slots whose answers need no batch behind the one that was reached; of none, if of all."""
@@ -113,6 +133,11 @@ class OlderAnswers:
         """The first slot whose answers need a later batch than that."""
         axis = self.state.axis
         return slot_of_report(axis, axis.end_us(reached) - query.terms.late_us) + 1
+
+    def _reports(self, query: Query) -> range:
+        """When a query reported between what is kept and what is corrected."""
+        axis = self.state.axis
+        return window_of(query).reports_between(axis.start_us(self._first(query)), axis.start_us(self._young(query)))
 
     def _young(self, query: Query) -> int:
         return slot_of_report(self.state.axis, self.state.now_us - query.terms.revise_us)
@@ -133,29 +158,43 @@ class OlderAnswers:
         last = axis.slot_of(now_us + terms.late_us - terms.revise_us)
         return [slot for slot in known if first <= slot <= last]
 
-    def _folded(
-        self, tree: Tree, queries: Sequence[Query], slots: Sequence[int], budget: Budget
-    ) -> tuple[pa.Table, Reflection, int]:
-        """The partial rows of these slots, what they are worth, and the last of them there was time for."""
-        axis, batches = self.state.axis, self.state.source.batches
-        folder = replace(self.folder, now_us=axis.start_us(slots[0]) + tree.horizon_us)
-        tables: list[pa.Table] = []
-        lineages: dict[int, PartialLineage] = {}
-        reached = slots[0]
-        for run in folder.together(slots, budget.slots_first):
-            if tables and budget.is_spent() and self._settles_any(queries, reached):
+    def _fold(self, sought: Sequence[_Sought], budget: Budget) -> int:
+        """Fold the slots of all trees, run by run; the last slot there was time for."""
+        slots = sorted({slot for one in sought for slot in one.slots})
+        queries = [query for one in sought for query in one.queries]
+        reached: int | None = None
+        trees = [one.tree for one in sought]
+        for run in self.folder.together(slots, self.folder.columns_asked(trees), budget.slots_first):
+            if reached is not None and budget.is_spent() and self._settles_any(queries, reached):
                 break
-            rows, coverages = folder.reader.read_all(run)
-            table = folder.folded(tree, run, rows)
-            found = digests(table)
-            whole = [slot for slot in run if coverages[slot].cover is Cover.ALL]
-            lineages |= {
-                slot: PartialLineage(source_of(batches[slot, ""]), coverages[slot], found.get(slot, {}))
-                for slot in whole
-            }
-            tables.append(table)
+            rows, coverages = self.folder.read(run, trees)
+            for one in sought:
+                mine = [slot for slot in run if one.slots[0] <= slot <= one.slots[-1]]
+                if mine and not one.failed:
+                    self._fold_run(one, mine, rows, coverages)
             reached = run[-1]
-        return pa.concat_tables(tables, promote_options="default"), Reflection(axis, tree, lineages), reached
+        assert reached is not None
+        return reached
+
+    def _fold_run(
+        self, sought: _Sought, slots: Sequence[int], rows: pa.Table, coverages: Mapping[int, Coverage]
+    ) -> None:
+        """Fold the records of some slots, perhaps among those of others."""
+        axis, batches, tree = self.state.axis, self.state.source.batches, sought.tree
+        folder = replace(self.folder, now_us=axis.start_us(sought.slots[0]) + tree.horizon_us)
+        is_mine = pc.is_in(rows.column("ins_slot"), pa.array(slots, pa.int64()))
+        try:
+            table = folder.folded(tree, slots, filtered(rows, is_mine))
+        except InvalidInput:
+            sought.failed = True
+            return
+        found = digests(table)
+        sought.tables.append(table)
+        sought.lineages |= {
+            slot: PartialLineage(source_of(batches[slot, ""]), coverages[slot], found.get(slot, {}))
+            for slot in slots
+            if coverages[slot].cover is Cover.ALL
+        }
 
     def _settles_any(self, queries: Sequence[Query], reached: int) -> bool:
         return any(self._settled(query, reached) > self.owed[query.part] for query in queries)

@@ -48,7 +48,7 @@ def with_owed(derived: str, parts: Collection[str], owed: Mapping[str, int]) -> 
 
 
 def _all_owed(derived: str) -> dict[str, int]:
-    return dict(json.loads(derived or "{}").get(KEY, {}))
+    return dict(json.loads(derived).get(KEY, {})) if f'"{KEY}"' in derived else {}
 
 
 def _text(told: Mapping[str, object]) -> str:

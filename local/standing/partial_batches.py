@@ -1,11 +1,13 @@
 """The partials of stale batches, made again from the source's records: as many slots at once as fit in memory.
 
 The records of each slot are read once, whatever trees need them, and each tree folds all slots of a run in one
-statement. Partials whose records are gone are kept where their queries ask for that.
+statement. Of a record only what a tree may ask for is read. Partials whose records are gone are kept where their
+queries ask for that.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +21,7 @@ from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import one_line
+from tidewheel.local.rows import file_schema
 from tidewheel.local.standing.budget import Budget
 from tidewheel.local.standing.derived import PartRows, filtered
 from tidewheel.local.standing.partials import PartialBuilder
@@ -30,8 +33,9 @@ from tidewheel.queries.standing.staleness import StalePartials
 from tidewheel.queries.standing.tree import Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 
-# How many records are in memory at a time, if no single batch has more.
-RECORDS_TOGETHER = 500_000
+# How many values of records are in memory at a time, if no single batch has more.
+VALUES_TOGETHER = 12_000_000
+PLACES = ("ins_slot", "exp_slot")  # where a record is
 Made = tuple[pa.Table, dict[int, PartialLineage]]  # partial rows as they are stored, their lineages by slot
 
 
@@ -59,10 +63,11 @@ class BatchFolder:
         keys = {one.key for one in stale}
         lineages: dict[BatchKey, tuple[str, ...]] = {}
         tables: list[pa.Table] = []
-        for slots in self.together(sorted({slot for slot, _ in keys}), budget.slots_first):
+        asked = sorted({slot for slot, _ in keys})
+        for slots in self.together(asked, self.columns_asked(trees), budget.slots_first):
             if tables and budget.is_spent():
                 break
-            rows, coverages = self.reader.read_all(slots)
+            rows, coverages = self.read(slots, trees)
             for tree in (tree for tree in trees if tree.name not in self.failed):
                 mine = [one for one in slots if (one, tree.name) in keys]
                 try:
@@ -86,14 +91,28 @@ class BatchFolder:
                 found.add(query.name)
         return frozenset(found)
 
-    def together(self, slots: Iterable[int], slots_max: int | None) -> Iterator[list[int]]:
-        """Runs of slots whose batches are few enough records; of at most so many slots, twice as many each time."""
+    def read(self, slots: Sequence[int], trees: Sequence[Tree]) -> tuple[pa.Table, dict[int, Coverage]]:
+        """What these trees ask of the records of some slots."""
+        return self.reader.read_all(slots, self.columns_asked(trees))
+
+    def columns_asked(self, trees: Sequence[Tree]) -> list[str]:
+        """The columns that the SQL of some trees may name, and those that tell where a record is."""
+        text = json.dumps([tree.to_json() for tree in trees], ensure_ascii=False).casefold()
+        return [
+            name
+            for name in file_schema(self.reader.snapshot).names
+            if name in PLACES or not name.isidentifier() or name.casefold() in text
+        ]
+
+    def together(self, slots: Iterable[int], columns: Sequence[str], slots_max: int | None) -> Iterator[list[int]]:
+        """Runs of slots whose batches are few enough values; of at most so many slots, twice as many each time."""
+        records_max = VALUES_TOGETHER // len(columns)
         run: list[int] = []
         records = 0
         for slot in slots:
             batch = self.reader.state.ledger.batches.get((slot, ""))
             count = 0 if batch is None else batch.rows_in
-            if run and (records + count > RECORDS_TOGETHER or len(run) == slots_max):
+            if run and (records + count > records_max or len(run) == slots_max):
                 yield run
                 run, records = [], 0
                 slots_max = slots_max and 2 * slots_max

@@ -11,7 +11,9 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import partial_columns
 from tidewheel.local.standing.derived import PART
-from tidewheel.local.standing.tree_rows import EXPIRES, Groups, Piece, TreeRows
+from tidewheel.local.standing.pieces import EXPIRES, Groups, Piece
+from tidewheel.local.standing.tree_grid import TreeGrid
+from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.standing.tree import Tree
 from tidewheel.storage.snapshot import Snapshot
 
@@ -28,6 +30,7 @@ class PartialRows:
     known: dict[str, dict[str, pa.Table]] = field(default_factory=dict)
     pieces: dict[tuple[str, str], Piece] = field(default_factory=dict)  # by file and part
     groups: dict[str, dict[tuple[str, ...], Groups]] = field(default_factory=dict)  # by part
+    grids: dict[str, TreeGrid] = field(default_factory=dict)
 
     def of(self, snapshot: Snapshot, tree: Tree) -> TreeRows:
         """A tree's rows that are alive, under the names that folds give them."""
@@ -36,12 +39,13 @@ class PartialRows:
         stored = {name: name for name in _KEPT} | {name: kept for name, (kept, _) in partial_columns(tree).items()}
         fields = [schema.field(kept).with_name(name) for name, kept in stored.items()]
         pieces = [self._piece(path, tree, stored) for path, parts in self.known.items() if tree.name in parts]
-        return TreeRows(pa.schema(fields), pieces, snapshot.watermark, self.groups.setdefault(tree.name, {}))
+        groups, grid = self.groups.setdefault(tree.name, {}), self.grids.setdefault(tree.name, TreeGrid())
+        return TreeRows(pa.schema(fields), pieces, snapshot.watermark, groups, grid)
 
     def let_go(self) -> None:
         """Between refreshes, of what is too much to keep."""
         if sum(one.nbytes for parts in self.known.values() for one in parts.values()) > BYTES_MAX:
-            self.known, self.pieces, self.groups = {}, {}, {}
+            self.known, self.pieces, self.groups, self.grids = {}, {}, {}, {}
 
     def _piece(self, path: str, tree: Tree, stored: dict[str, str]) -> Piece:
         if (path, tree.name) not in self.pieces:

@@ -214,7 +214,7 @@ class Refresh:
             return [], None
         rows = pa.concat_tables(giving.tables, promote_options="permissive") if giving.tables else None
         lineages = {one.key: (one.digest,) for one in given}
-        rows, given = corrected(self.answers, self.connection, rows, given)
+        rows, given = corrected(self.answers, rows, given)
         self.rows.let_go()
         outcome = put(self.answers, PartRows(rows, lineages), watermark)
         self.watch.lap("commit_answers")

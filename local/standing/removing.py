@@ -5,7 +5,7 @@ The files that hold such rows are rewritten without them, in one commit, whose r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -30,19 +30,20 @@ from tidewheel.local.standing.derived import PART
 Hits = Callable[[pa.Table], pa.Array]  # of a file's rows, which ones go
 
 
-def remove_keys(job: ArchiveJob, hits: Hits, tombstones: tuple[Tombstone, ...]) -> Outcome:
-    """Remove rows of forgotten keys; nothing is done if the archive has met the tombstones."""
-    return attempt(job, _Remove(hits, tombstones))
+def remove_keys(job: ArchiveJob, columns: Sequence[str], hits: Hits, tombstones: tuple[Tombstone, ...]) -> Outcome:
+    """Remove rows of forgotten keys, told by some columns; nothing is done if the archive has met the tombstones."""
+    return attempt(job, _Remove(columns, hits, tombstones))
 
 
 def remove_parts(job: ArchiveJob, kept: frozenset[str]) -> Outcome:
     """Remove all rows of parts other than these, as if they had never been; nothing is done if there are none."""
     names = pa.array(sorted(kept), pa.string())
-    return attempt(job, _Remove(lambda rows: pc.invert(pc.is_in(rows.column(PART), names)), (), kept))
+    return attempt(job, _Remove((PART,), lambda rows: pc.invert(pc.is_in(rows.column(PART), names)), (), kept))
 
 
 @dataclass
 class _Remove(Procedure):
+    columns: Sequence[str]  # that `hits` reads
     hits: Hits
     tombstones: tuple[Tombstone, ...]
     parts_kept: frozenset[str] | None = None
@@ -51,10 +52,13 @@ class _Remove(Procedure):
 
     def plan(self, one: Try) -> Plan:
         self.rows_kept, self.gone = {}, {}
+        schema = file_schema(one.snapshot)
+        known = [name for name in self.columns if name in schema.names]
         for file in one.state.files if self.is_needed(one) else ():
-            rows = rows_of(one.job.location, [file], file_schema(one.snapshot)).to_table()
-            hit = self.hits(rows)
+            data = rows_of(one.job.location, [file], schema)
+            hit = self.hits(data.to_table(columns=known))
             if pc.any(hit).as_py():
+                rows = data.to_table()
                 self.rows_kept[file.path] = rows.filter(pc.invert(hit))
                 self._count(rows.filter(hit), one.state.watermark)
         changes = (FileChange(file, "holds rows that go") for file in one.state.files if file.path in self.rows_kept)

@@ -33,6 +33,11 @@ def hashes_of(rows: pa.Table) -> pa.Array:
     return pa.array(total.view(np.int64))
 
 
+def summable_hashes(rows: pa.Table) -> Words:
+    """Hashes whose sum tells sets of rows apart. Plain ones add up to the same where rows exchange their values."""
+    return _mixed(np.asarray(hashes_of(rows)).view(np.uint64))
+
+
 def hashes_before(rows: pa.Table) -> pa.Array:
     """The hash of each row as earlier programs made it."""
     plain = rows.select(sorted(name for name in rows.column_names if name != "row_hash"))

@@ -10,7 +10,7 @@ Records that came and were not stored (short-lived, dead on arrival) are read fr
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,6 +34,8 @@ from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 ALL = Coverage(Cover.ALL)
 
+Told = Mapping[tuple[int, str], tuple[int, SlotReceipt]]  # by slot and attempt, the version and what its receipt says
+
 
 @dataclass(frozen=True)
 class SlotRows:
@@ -51,6 +53,7 @@ class SlotReader:
     snapshot: Snapshot
     state: TableState
     _versions: dict[int, Snapshot] = field(default_factory=dict)
+    _entries: dict[int, Told] = field(default_factory=dict)  # by version
     _beside: dict[tuple[int, str], pa.Table | None] = field(default_factory=dict)  # by batch, what was not stored
 
     def observed(self, horizon: int) -> SlotReader:
@@ -73,13 +76,19 @@ class SlotReader:
         except _GoneError as gone:
             return self._what_lives(slot, str(gone))
 
-    def read_all(self, slots: Sequence[int]) -> tuple[pa.Table, dict[int, Coverage]]:
-        """The records of several slots' latest batches. Those that lie whole in the newest version are read at once."""
+    def read_all(
+        self, slots: Sequence[int], columns: Sequence[str] | None = None
+    ) -> tuple[pa.Table, dict[int, Coverage]]:
+        """Some columns of the records of several slots' latest batches. Those that lie whole in the newest version are
+        read at once."""
         others = [slot for slot in slots if not self.is_whole(slot)]
         self._read_beside(others)
         found = {slot: self.read(slot) for slot in others}
         whole = [slot for slot in slots if slot not in found]
-        rows = pa.concat_tables([self._rows(self.snapshot, whole), *(one.rows for one in found.values())])
+        names = columns or file_schema(self.snapshot).names
+        rows = pa.concat_tables(
+            [self._rows(self.snapshot, whole, names), *(one.rows.select(names) for one in found.values())]
+        )
         return rows, {slot: found[slot].coverage if slot in found else ALL for slot in slots}
 
     def is_whole(self, slot: int) -> bool:
@@ -157,7 +166,7 @@ class SlotReader:
         except TidewheelError as error:
             raise _GoneError(f"what was forgotten since cannot be told apart: {error.message}") from error
 
-    def _rows(self, snapshot: Snapshot, slots: Sequence[int]) -> pa.Table:
+    def _rows(self, snapshot: Snapshot, slots: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of some slots; `slots` ascend."""
         files = [
             file for file in snapshot.files
@@ -165,9 +174,11 @@ class SlotReader:
         ]  # fmt: skip
         schema = file_schema(snapshot)
         check_sizes(self.job.location, files)
+        names = columns or schema.names
         if not files:
-            return schema.empty_table()
-        return rows_of(self.job.location, files, schema).to_table(filter=pc.field("ins_slot").isin(list(slots)))
+            return schema.empty_table().select(names)
+        wanted = pc.field("ins_slot").isin(list(slots))
+        return rows_of(self.job.location, files, schema).to_table(columns=names, filter=wanted)
 
     def _version(self, version: int) -> Snapshot:
         if version not in self._versions:
@@ -178,12 +189,21 @@ class SlotReader:
         """The version that brought a batch, and what its receipt says of it."""
         record = self.state.ledger.records.get(slot)
         if record is not None and record.attempt == attempt:
-            with suppress(TidewheelError):  # the log's entry may be gone, folded into the ledger
-                receipt = entry_receipt(self.snapshot, record.version)
-                told = _told([(record.version, receipt)] if receipt else [], {(slot, attempt)})
-                if told:
-                    return told[slot, attempt]
+            told = self._entry(record.version).get((slot, attempt))
+            if told is not None:
+                return told
         return self._receipts.get((slot, attempt), (None, None))
+
+    def _entry(self, version: int) -> Told:
+        """What the log's entry of a version tells; nothing if it is gone, folded into the ledger."""
+        if version not in self._entries:
+            self._entries[version] = {}
+            with suppress(TidewheelError):
+                receipt = entry_receipt(self.snapshot, version)
+                if receipt is not None and receipt.operation is Deed.UPDATE:
+                    told = {(one.slot, receipt.attempt): (version, one) for one in receipt.slots}
+                    self._entries[version] = told
+        return self._entries[version]
 
     @cached_property
     def _receipts(self) -> dict[tuple[int, str], tuple[int, SlotReceipt]]:

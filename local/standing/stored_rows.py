@@ -15,7 +15,7 @@ from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns, partial_columns
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.partials import ends_of
-from tidewheel.local.standing.row_hashes import hashes_of
+from tidewheel.local.standing.row_hashes import summable_hashes
 from tidewheel.queries.kernels.arrays import Whole, int64s
 from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.staleness import DueAnswers
@@ -29,7 +29,7 @@ def digests(table: pa.Table) -> dict[int, dict[int, int]]:
     """By slot and fragment, a digest of the partial rows, whatever their order."""
     if not table.num_rows:
         return {}
-    words = np.asarray(hashes_of(table.drop_columns(["ins_slot"]))).view(np.uint64)
+    words = summable_hashes(table.drop_columns(["ins_slot"]))
     slots, fragments = (int64s(table.column(name)) for name in ("ins_slot", "fragment"))
     order = np.lexsort((fragments, slots))
     slots, fragments, words = slots[order], fragments[order], words[order]

@@ -8,15 +8,17 @@ that are added or compared as numbers; the others are folded as they are.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from tidewheel.queries.kernels.arrays import Numbers, Whole, int64s
-from tidewheel.queries.kernels.limbs import decimal_limbs, decimal_words
+from tidewheel.queries.kernels.limbs import Totals, WideTotals, carried, decimal_limbs, decimal_words
 from tidewheel.queries.operation import Operation
 from tidewheel.queries.operations.exact_floats import BUCKET_INFINITE, BUCKET_NEGATIVE_INFINITE
 from tidewheel.queries.operations.wide import WIDE
@@ -25,6 +27,8 @@ COUNTS = ("count", "count_rows", "log_count")
 # A sum of words below it fits 64 bits.
 WORD_MAX = 1 << 62
 _INFINITE = (BUCKET_INFINITE, BUCKET_NEGATIVE_INFINITE)
+# From numbers by cell to those of other cells, each of which joins some of them by an operation.
+Fold = Callable[[np.ufunc, Numbers], Numbers]
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,24 @@ class Joined(ABC):
         """Whether nothing may have been lost."""
         return True
 
+    def folded(self, cells: int, fold: Fold) -> Self:
+        """The accumulators of other cells, each made of some of these."""
+        found = copy(self)
+        found.size = cells
+        found._fold(fold)
+        return found
+
+    @abstractmethod
+    def _fold(self, fold: Fold) -> None:
+        """Replace the numbers by what they are folded to."""
+
     @abstractmethod
     def column(self, cells: Whole, kind: Any) -> Any:
         """The accumulators of some cells, as Arrow stores them."""
+
+    def finished(self, cells: Whole, kind: Any) -> Any:
+        """The same for who finishes each by itself: whatever costs least to get there."""
+        return self.column(cells, kind)
 
 
 class Counts(Joined):
@@ -79,6 +98,9 @@ class Counts(Joined):
 
     def add(self, values: Whole, chosen: Chosen) -> None:
         np.add.at(self.totals, chosen.cells, values[chosen.rows])
+
+    def _fold(self, fold: Fold) -> None:
+        self.totals = fold(np.add, self.totals)
 
     def column(self, cells: Whole, kind: Any) -> Any:
         return pa.array(self.totals[cells])
@@ -105,6 +127,9 @@ class Decimals(Joined):
         words, most = values
         self.most += most
         np.add.at(self.totals, chosen.cells, words[chosen.rows])
+
+    def _fold(self, fold: Fold) -> None:
+        self.totals = fold(np.add, self.totals)
 
     @property
     def is_exact(self) -> bool:
@@ -149,6 +174,20 @@ class WideNumbers(Joined):
             (mine,) = np.nonzero(cells >= 0)
             np.add.at(total, cells[mine], units[mine])
 
+    def _fold(self, fold: Fold) -> None:
+        self.totals = {limb: fold(np.add, total) for limb, total in self.totals.items()}
+
+    def finished(self, cells: Whole, kind: Any) -> Any:
+        finite = [limb for limb in self.totals if limb not in _INFINITE]
+        first, last = min(finite, default=0), max(finite, default=0)
+        limbs = np.zeros((len(cells), last - first + 2), np.int64)  # one more, for what is carried out of the highest
+        for limb in finite:
+            limbs[:, limb - first] = self.totals[limb][cells]
+        infinite = (
+            self.totals[one][cells] if one in self.totals else np.zeros(len(cells), np.int64) for one in _INFINITE
+        )
+        return WideTotals(Totals(carried(limbs), first), *infinite)
+
     def column(self, cells: Whole, kind: Any) -> Any:
         limbs = sorted(self.totals)
         units = np.column_stack([self.totals[limb][cells] for limb in limbs]) if limbs else np.zeros((len(cells), 0))
@@ -188,6 +227,10 @@ class Extremes(Joined):
         cells = chosen.cells[kept]
         self.ufunc.at(self.best, cells, numbers[chosen.rows[kept]])
         self.seen[cells] = True
+
+    def _fold(self, fold: Fold) -> None:
+        if self.best is not None:
+            self.best, self.seen = fold(self.ufunc, self.best), fold(np.logical_or, self.seen)
 
     def column(self, cells: Whole, kind: Any) -> Any:
         if self.best is None:

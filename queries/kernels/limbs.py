@@ -114,7 +114,9 @@ class WideTotals:
 
 
 def wide_totals(lists: Any, start: Whole, end: Whole) -> WideTotals:
-    """The exact sums of an array of wide numbers (operations/wide.py) without NULL."""
+    """The exact sums of an array of wide numbers (operations/wide.py) without NULL; of totals, they are it already."""
+    if isinstance(lists, WideTotals):
+        return lists
     entries, offsets = lists.flatten(), int64s(lists.offsets)
     # Entries lie in the order of their rows, so a span of rows is a span of entries.
     start, end = offsets[start] - offsets[0], offsets[end] - offsets[0]

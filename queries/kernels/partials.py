@@ -73,21 +73,22 @@ class Partials:
         """Of windows over the fragments first, ..., end - 1, given as Arrow arrays."""
         if len(firsts) != len(ends):
             raise InvalidInput(f"{len(firsts)} windows begin and {len(ends)} end", "give both of each")
-        first_places, end_places = (self.scale.place(int64s(numbers)) for numbers in (firsts, ends))
+        places = np.concatenate([self.scale.place(int64s(numbers)) for numbers in (firsts, ends)])
+        # Windows of one slide begin where others end: each edge is searched for once.
+        edges, edge_of = np.unique(places, return_inverse=True)
         step = max(1, PAIRS_MAX // max(1, len(firsts)))
         parts = [
-            self._spans_of(np.arange(first, min(first + step, self.groups.num_rows)), first_places, end_places)
+            self._spans_of(np.arange(first, min(first + step, self.groups.num_rows)), edges, edge_of.reshape(2, -1))
             for first in range(0, max(1, self.groups.num_rows), step)
         ]
         return Spans(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
-    def _spans_of(self, groups: Whole, first_places: Whole, end_places: Whole) -> tuple[Whole, ...]:
-        before = groups[:, None] * (self.scale.size + 1)
-        start = np.searchsorted(self.keys, (before + first_places).ravel())
-        end = np.searchsorted(self.keys, (before + end_places).ravel())
-        (kept,) = np.nonzero(start < end)
-        group, window = np.divmod(kept, max(1, len(first_places)))
-        return groups[group], window, start[kept], end[kept]
+    def _spans_of(self, groups: Whole, edges: Whole, windows: Whole) -> tuple[Whole, ...]:
+        """Of these groups; windows are their first edges, and their ends."""
+        rows = np.searchsorted(self.keys, groups[:, None] * (self.scale.size + 1) + edges)
+        start, end = (rows[:, side] for side in windows)
+        group, window = np.nonzero(start < end)
+        return groups[group], window, start[group, window], end[group, window]
 
 
 def sorted_partials(group_columns: Mapping[str, Any], fragments: Any) -> Partials:
@@ -130,10 +131,12 @@ def coded(group_columns: Mapping[str, Any], rows: int) -> tuple[Any, Whole]:
 
 def _ranked(column: Any) -> tuple[int, Whole]:
     """How many different values a column has, and the rank among them of each row's; NULL is the last."""
+    if not len(column):  # Arrow combines no chunks of encoded moments where there are none
+        return 0, np.zeros(0, np.int64)
     encoded = pc.dictionary_encode(column, null_encoding="encode")
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     by_value = int64s(pc.sort_indices(encoded.dictionary))
     rank = np.empty(len(by_value), np.int64)
     rank[by_value] = np.arange(len(by_value))
-    return len(rank), rank[int64s(encoded.indices)] if len(column) else np.zeros(0, np.int64)
+    return len(rank), rank[int64s(encoded.indices)]

@@ -1,7 +1,7 @@
 """Operations that select: which row of each span wins.
 
-Values with an order become ranks, one number per row, and the smallest rank wins; so one fold of whole numbers serves
-numbers, texts, moments and the pairs of arg_max alike. Plain numbers are folded as they are, without sorting.
+Values with an order become one whole number a row (`packing.py`), and the largest wins; so one fold serves numbers,
+texts, moments and the pairs of arg_max alike. Plain numbers are folded as they are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from tidewheel.queries.kernels.arrays import Numbers, Whole, int64s
 from tidewheel.queries.kernels.doubling import doubled
+from tidewheel.queries.kernels.packing import packed
 from tidewheel.queries.kernels.prefix_sums import span_sums
 from tidewheel.queries.kernels.refold import refold
 
@@ -55,15 +56,20 @@ def selected(name: str, columns: dict[str, Any], start: Whole, end: Whole) -> An
     value = columns["value"]
     if name in _PLAIN and (pa.types.is_floating(value.type) or pa.types.is_integer(value.type)):
         return _plain(_PLAIN[name], value, start, end)
+    order = WINNER_FIRST[name]
+    numbers = packed(columns, order)
+    if numbers is not None:
+        return numbers.values(folded(np.maximum, numbers.numbers, start, end))
     # Arrow sorts NULL behind all values, in either direction.
-    order = int64s(pc.sort_indices(pa.table(columns), sort_keys=list(WINNER_FIRST[name])))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    winners = order[folded(np.minimum, rank, start, end)]
-    return value.take(pa.array(winners))
+    first = int64s(pc.sort_indices(pa.table(columns), sort_keys=list(order)))
+    rank = np.empty(len(first), np.int64)
+    rank[first] = np.arange(len(first))
+    return value.take(pa.array(first[folded(np.minimum, rank, start, end)]))
 
 
 def _plain(direction: Direction, value: Any, start: Whole, end: Whole) -> Any:
+    if not value.null_count:
+        return pa.array(folded(direction.ufunc, np.asarray(value), start, end), value.type)
     valid = np.asarray(value.is_valid())
     if pa.types.is_floating(value.type):
         numbers = np.asarray(value.fill_null(direction.loser))

@@ -9,17 +9,25 @@ Two passes a length, three values a span, and nothing overlaps: no inverse and n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import gcd
 from typing import Any
 
 import numpy as np
 
 from tidewheel.queries.kernels.arrays import Numbers, Whole
 from tidewheel.queries.kernels.doubling import by_length
+from tidewheel.queries.kernels.runs import Run, runs_of
 
 
 def blockwise(ufunc: np.ufunc, values: Numbers, start: Whole, end: Whole) -> Numbers:
     """The fold of values[start:end], no span empty; the operation is commutative."""
     answers = np.empty(len(start), values.dtype)
+    runs = runs_of(start, end)
+    if runs is not None:
+        for run in runs:
+            _slid(ufunc, values[run.first :], replace(run, first=0), answers[run.answers])
+        return answers
     for level, spans in enumerate(by_length(start, end)):
         if len(spans):
             prefix, suffix = _blocks(ufunc, values, 1 << level)
@@ -27,11 +35,23 @@ def blockwise(ufunc: np.ufunc, values: Numbers, start: Whole, end: Whole) -> Num
     return answers
 
 
+def _slid(ufunc: np.ufunc, values: Numbers, run: Run, answers: Numbers) -> None:
+    """With blocks as long as the window a span is a suffix and a prefix, or just one block."""
+    width = run.length
+    prefix, suffix = _blocks(ufunc, values[: (run.count - 1) * run.step + width], width)
+    ufunc(run.of(suffix), run.of(prefix, width - 1), out=answers)
+    every = width // gcd(width, run.step)
+    answers[::every] = run.of(suffix)[::every]
+
+
 def _blocks(ufunc: np.ufunc, values: Numbers, width: int) -> tuple[Numbers, Numbers]:
-    # What fills up the last block reaches only suffixes that no span asks for.
-    padded = np.append(values, np.repeat(values[-1:], -len(values) % width)).reshape(-1, width)
-    prefix = ufunc.accumulate(padded, axis=1).ravel()
-    suffix = ufunc.accumulate(padded[:, ::-1], axis=1)[:, ::-1].ravel()
+    """What the last rows are the suffix of, which fill no block, no span asks for."""
+    whole = len(values) // width * width
+    prefix, suffix = np.empty_like(values), np.empty_like(values)
+    blocks, shape = values[:whole].reshape(-1, width), (whole // width, width)
+    ufunc.accumulate(blocks, axis=1, out=prefix[:whole].reshape(shape))
+    ufunc.accumulate(values[whole:], out=prefix[whole:])
+    ufunc.accumulate(blocks[:, ::-1], axis=1, out=suffix[:whole].reshape(shape)[:, ::-1])
     return prefix, suffix
 
 

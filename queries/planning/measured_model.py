@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
-from tidewheel.queries.planning import measured_constants
+from tidewheel.indexing.cost import medium
 from tidewheel.queries.planning.cost_model import FLOAT_GAIN_MIN, Cost, ModelMaker
 from tidewheel.queries.planning.phases import Phases
 from tidewheel.queries.planning.population import Estimate, Fragments, Kept
@@ -27,7 +27,7 @@ class Amounts:
     records: float  # folded into partial rows
     predicates: float  # tried on records
     written: float  # partial rows
-    read: float  # partial rows read by refreshes, sorted and searched
+    read: float  # partial rows of a tree of few in many cells: each refresh goes through all of them
     reports: float
     answers: float  # rows of reports
 
@@ -51,16 +51,20 @@ class Constants:
     """Nanoseconds of one core; `refresh` is how often a refresh is, in units of the windows' time."""
 
     refresh: int
-    refresh_ns: float = measured_constants.REFRESH_NS  # of each refresh, whatever it does
-    tree_ns: float = measured_constants.TREE_NS
-    record_ns: float = measured_constants.RECORD_NS
-    predicate_ns: float = measured_constants.PREDICATE_NS
-    written_ns: float = measured_constants.WRITTEN_NS
-    read_ns: float = measured_constants.READ_NS
-    report_ns: float = measured_constants.REPORT_NS
-    answer_ns: float = measured_constants.ANSWER_NS
+    refresh_ns: float = medium.REFRESH_NS  # of each refresh, whatever it does
+    tree_ns: float = medium.TREE_NS
+    record_ns: float = medium.RECORD_NS
+    predicate_ns: float = medium.PREDICATE_NS
+    written_ns: float = medium.WRITTEN_NS
+    read_ns: float = medium.READ_NS
+    report_ns: float = medium.REPORT_NS
+    answer_ns: float = medium.ANSWER_NS
 
 
+# Up to so many cells for each partial row, and in a fragment, rows lie in a grid that is kept, and a refresh goes
+# through new ones only.
+CELLS_PER_ROW_MAX = 4
+CELLS_MAX = 10_000
 # Of a period, at the most: each refresh would look at all of them.
 EDGES_MAX = 1_000_000
 
@@ -117,39 +121,46 @@ class MeasuredModel:
         known = self._known.get((count, state.kept))
         if known is None:
             self._known[count, state.kept] = known = self._without_reports(count, state.kept)
-        fixed, rows = known
+        fixed, read = known
         constants = self._constants
         given = state.reports * constants.report_ns + state.answers * constants.answer_ns
-        return fixed + rows * state.longest / constants.refresh * constants.read_ns + given / self._length
+        return fixed + read * state.longest / constants.refresh * constants.read_ns + given / self._length
 
     def amounts(self, count: int, state: MeasuredState) -> Amounts:
         """What makes up the cost of a tree."""
-        predicates, rows = self._predicates_and_rows(count, state.kept)
+        predicates, rows, read = self._predicates_and_rows(count, state.kept)
         return Amounts(
             trees=1 / self._constants.refresh,
             records=self._rate,
             predicates=self._rate * predicates,
             written=rows,
-            read=rows * state.longest / self._constants.refresh,
+            read=read * state.longest / self._constants.refresh,
             reports=state.reports / self._length,
             answers=state.answers / self._length,
         )
 
     def _without_reports(self, count: int, kept: Kept) -> tuple[float, float]:
-        """What depends on edges and on what is kept alone, and partial rows per unit."""
+        """What depends on edges and on what is kept alone, and the partial rows per unit that are read again."""
         constants = self._constants
-        predicates, rows = self._predicates_and_rows(count, kept)
+        predicates, rows, read = self._predicates_and_rows(count, kept)
         amounts = Amounts(1 / constants.refresh, self._rate, self._rate * predicates, rows, 0.0, 0.0, 0.0)
-        return amounts.priced(constants), rows
+        return amounts.priced(constants), read
 
-    def _predicates_and_rows(self, count: int, kept: Kept) -> tuple[int, float]:
+    def _predicates_and_rows(self, count: int, kept: Kept) -> tuple[int, float, float]:
+        """How many predicates there are, and per unit the partial rows and those of them that are read again."""
         predicates = len(kept.predicates - {EVERY_ROW})
         if predicates > PREDICATES_MAX:
-            return predicates, 0.0
+            return predicates, 0.0, 0.0
         # Batches cut fragments too: a fragment longer than a refresh is stored once for each.
         cuts = max(Fraction(count, self._length), Fraction(1, self._constants.refresh))
         fragments = Fragments(_NO_PHASES, self._workload.rate / cuts)
-        return predicates, float(cuts) * self._estimate.entries(kept, None, fragments)
+        entries = self._estimate.entries(kept, None, fragments)
+        rows = float(cuts) * entries
+        return (
+            predicates,
+            rows,
+            rows if self._estimate.cells(kept) > min(CELLS_MAX, CELLS_PER_ROW_MAX * entries) else 0.0,
+        )
 
     def shown(self, cost: Cost) -> float:
         return float(cost)

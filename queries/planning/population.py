@@ -109,6 +109,10 @@ class Estimate:
             )
         return self._known[key]
 
+    def cells(self, kept: Kept) -> float:
+        """How many partial rows a fragment has at the most."""
+        return self.groups(kept.groups) * len(self._signatures(kept, None))
+
     def _signatures(self, kept: Kept, asked: str | None) -> list[float]:
         """How likely each signature is that the asked query reads."""
         narrowing = sorted(kept.predicates - {EVERY_ROW})

@@ -140,7 +140,10 @@ def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Ite
     given = GivenSlots(state.answers.applied_parts.get(query.part, ()))
     # Who keeps answers for a short time asks for no older ones.
     first_kept = max(slot_min, slot_of_report(axis, state.now_us - query.terms.keep_us))
-    slots = given.gaps_and_from(slot_of_report(axis, young_us), first_kept, slot_last)
+    young = slot_of_report(axis, young_us)
+    if given.count(first_kept, young) == _slots_with_reports(axis, query, first_kept, young):
+        first_kept = max(first_kept, young)  # of what is not corrected any more, all is given
+    slots = given.gaps_and_from(young, first_kept, slot_last)
     times = (window.reports_between(axis.start_us(first), axis.end_us(last)) for first, last in slots)
     for slot, reports in _by_slot(axis, chain.from_iterable(times)):
         known = given.has(slot)
@@ -176,6 +179,10 @@ class GivenSlots:
         at = bisect_left(self._starts, slot + 1) - 1
         return at >= 0 and slot <= self._ranges[at][1]
 
+    def count(self, first: int, end: int) -> int:
+        """How many of the slots [first, end) there are."""
+        return sum(max(0, min(last + 1, end) - max(start, first)) for start, last in self._ranges)
+
     def gaps_and_from(self, young: int, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Of the slots [first, last], ranges of those that no range has, and of all from a young one on."""
         at = first
@@ -188,6 +195,13 @@ class GivenSlots:
         at = min(at, max(young, first))
         if at <= last:
             yield at, last
+
+
+def _slots_with_reports(axis: TimeAxis, query: Query, first: int, end: int) -> int:
+    """In how many of the slots [first, end) a query reports."""
+    if query.terms.slide_us <= axis.interval_us:
+        return max(0, end - first)
+    return len(window_of(query).reports_between(axis.start_us(first), axis.start_us(end)))
 
 
 def _by_slot(axis: TimeAxis, reports: Iterable[int]) -> Iterator[tuple[int, list[int]]]:

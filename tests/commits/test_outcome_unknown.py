@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,7 +93,6 @@ def test_what_was_written_is_kept_as_long_as_nobody_knows(fed: LocalArchive) -> 
 def task_of(archive: TomlArchive, context: dict[str, Any]) -> Any:
     operator = dags_of(archive)["tide"].task_dict["update"]
     context["dag"] = operator.dag
-    context["outlet_events"] = {asset: SimpleNamespace(extra={}) for asset in operator.outlets}
     return operator
 
 

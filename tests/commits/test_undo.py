@@ -15,7 +15,8 @@ from tests.support.model_table import ModelTable, cells_of, definition_of
 from tidewheel.commits.forget import forget
 from tidewheel.commits.undo import undo
 from tidewheel.indexing.core.batches import batches_at, batches_since
-from tidewheel.indexing.core.ledger import Ledger, fold_all
+from tidewheel.indexing.core.folding import fold_all
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.errors import Damaged, InvalidInput

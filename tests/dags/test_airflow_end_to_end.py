@@ -26,7 +26,7 @@ from scripts.native_services import free_port
 from tests.support.airflow_page import RestPage, moment, wait
 from tests.support.processes import kill_one_spark
 from tests.support.toml_archives import TomlArchive
-from tidewheel.dags.scheduled import asset_of
+from tidewheel.dags.assets import asset_of
 from tidewheel.playground.airflow import EmbeddedAirflow
 from tidewheel.resolve import read_archive_file
 
@@ -99,7 +99,7 @@ def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArch
         "--max-active-runs", "2",
     )  # fmt: skip
     # So young that it has not committed: a run whose Spark dies after its commit needs no second try.
-    wait(airflow, "a Spark to kill", lambda: kill_one_spark(airflow.pids["scheduler"], age_max_s=4))
+    wait(airflow, "a Spark to kill", lambda: kill_one_spark(airflow.pids["scheduler"], age_max_s=1.5))
     wait(airflow, "all runs", lambda: len(page.all_states()) >= 4 and set(page.all_states().values()) == {"success"})
 
     applied = tide.applied()
@@ -110,9 +110,11 @@ def test_the_archive_survives_all_of_it(airflow: EmbeddedAirflow, tide: TomlArch
     assert tide.open().audit().clean
     # One more for the run that came again, and one more for the Spark that was killed.
     assert sum(page.tries()) == len(page.all_states()) + 2
-    receipt = page.asset_events()[0]["extra"]
+    receipt = next(one["extra"] for one in page.asset_events() if one["name"] == "tide")
     assert (receipt["operation"], receipt["slots"]) == ("update", SLOTS_PER_RUN)
     wait(airflow, "the downstream DAG", lambda: receipt["stored"] in page.downstream())
+    days = {tide.axis.name(one)[:10] for one in applied[: 4 * SLOTS_PER_RUN]}
+    wait(airflow, "the DAG of days", lambda: page.days() >= days)
     assert page.import_errors() == []
 
 
@@ -138,13 +140,15 @@ def test_overlaps_lose_and_double_nothing(airflow: EmbeddedAirflow, tide: TomlAr
 
 
 def add_downstream(airflow: EmbeddedAirflow, tide: TomlArchive, folder: Path) -> None:
-    """The example of the manual, in a folder of other people's DAGs, beside the archives' bundle."""
+    """The examples of the manual, in a folder of other people's DAGs, beside the archives' bundle."""
     manual = (ROOT / "docs" / "airflow.md").read_text(encoding="utf-8")
-    [example] = re.findall(r"```python\n(.*?)```", manual, re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", manual, re.DOTALL)
+    assert len(examples) == 2
     folder.mkdir()
     uri = asset_of(read_archive_file(tide.path)).uri
-    example = example.replace("file:///srv/tables/sessions", uri).replace("sessions", "tide")
-    (folder / "report.py").write_text(example, encoding="utf-8")
+    for number, example in enumerate(examples):
+        text = example.replace("file:///srv/tables/sessions", uri).replace("sessions", "tide")
+        (folder / f"example{number}.py").write_text(text, encoding="utf-8")
     bundles = json.loads(airflow.environment[BUNDLES])
     local = {"classpath": "airflow.dag_processing.bundles.local.LocalDagBundle", "kwargs": {"path": str(folder)}}
     airflow.settings = {**airflow.settings, BUNDLES: json.dumps([*bundles, {"name": "others", **local}])}
@@ -165,6 +169,11 @@ class Page(RestPage):
         """What the DAG that the archive triggers was told."""
         rows = self._rows("select value from xcom where dag_id = 'report' and key = 'return_value'")
         return [stored for (value,) in rows for stored in json.loads(value)]
+
+    def days(self) -> set[str]:
+        """The days that the DAG was run for that is scheduled by slots."""
+        query = "select value from xcom where dag_id = 'by_day' and key = 'return_value'"
+        return {json.loads(value) for (value,) in self._rows(query)}
 
     def overlaps(self) -> int:
         """Pairs of updates, one scheduled and one of a backfill, that ran at the same time."""

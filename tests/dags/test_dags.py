@@ -178,7 +178,8 @@ def test_the_schedule_says_all_that_airflow_must_know(tide: TomlArchive) -> None
     source, update = dag.task_dict["source"], dag.task_dict["update"]
     assert (source.mode, source.pool, source.poke_interval) == ("reschedule", "default_pool", 120)
     assert (update.pool, update.retries, update.execution_timeout) == ("tide", 4, timedelta(hours=1))
-    assert [asset.name for asset in update.outlets] == ["tide"]
+    assert [asset.name for asset in update.outlets] == ["tide", "tide.slots"]
+    assert [asset.uri for asset in update.inlets] == [f"file://{tide.folder}/batches?as=batches"]
     [deadline] = dag.deadline
     assert deadline.interval == timedelta(minutes=90)
     assert "4h at most (12 slots)" in dag.doc_md
@@ -273,6 +274,8 @@ class Store(dict[str, Any]):
 
 def context_of(archive: TomlArchive, first: int | None, last: int | None = None, **params: Any) -> dict[str, Any]:
     """What Airflow hands to a task: a run over some slots, or one without an interval."""
+    from airflow.sdk.execution_time.context import OutletEventAccessors
+
     axis = archive.axis
     start = None if first is None else moment(axis.start_us(first))
     end = None if first is None else moment(axis.end_us(first if last is None else last))
@@ -291,7 +294,7 @@ def context_of(archive: TomlArchive, first: int | None, last: int | None = None,
         "params": params,
         "ti": SimpleNamespace(try_number=1),
         "task_state_store": Store(),
-        "outlet_events": {},
+        "outlet_events": OutletEventAccessors(),
     }
 
 
@@ -302,15 +305,13 @@ def work(archive: TomlArchive, dag: str, task: str, context: dict[str, Any]) -> 
     """Execute one task of an archive's DAGs."""
     operator = dags_of(archive)[dag].task_dict[task]
     context["dag"] = operator.dag
-    for asset in operator.outlets:
-        context["outlet_events"][asset] = SimpleNamespace(extra={})
     # A sensor asks Airflow's own process when it began to wait.
     return operator.poke(context) if task == "source" else operator.execute(context)
 
 
 @pytest.mark.usefixtures("spark")
 def test_one_archive_through_all_its_tasks(tide: TomlArchive, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airflow.sdk.exceptions import AirflowFailException
+    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
     monkeypatch.setenv("TIDEWHEEL_METRICS", str(tide.folder / "metrics"))
     tide.write_batches(range(K, K + 3))
@@ -318,8 +319,12 @@ def test_one_archive_through_all_its_tasks(tide: TomlArchive, monkeypatch: pytes
     receipt = work(tide, "tide", "update", context)
     assert (receipt["slots"], receipt["version"], receipt["rows_in"]) == (3, 1, 120)
     assert (receipt["from"], receipt["to"]) == ("2025-11-18T00:00:00Z", "2025-11-18T01:00:00Z")
-    [event] = context["outlet_events"].values()
-    assert event.extra == receipt
+    archive, by_slot = dags_of(tide)["tide"].task_dict["update"].outlets
+    told = context["outlet_events"]
+    assert told[archive].extra == receipt
+    # What has a key starts no DAG that has none: the archive's own event stays without.
+    assert told[archive].partition_keys == set()
+    assert told[by_slot].partition_keys == {f"2025-11-18T00:{minute}:00" for minute in ("00", "20", "40")}
     assert tide.content() == tide.expected(range(K, K + 3))
     assert (
         'tidewheel_rows_total{archive="tide",fate="stored"}'
@@ -337,6 +342,13 @@ def test_one_archive_through_all_its_tasks(tide: TomlArchive, monkeypatch: pytes
     )
     context = context_of(tide, None, **form, **flags)
     assert work(tide, "tide__backfill", "backfill", context) == {"slots": 7, "commits": 2, "version": 4}
+    event = context["outlet_events"][archive].extra
+    assert (event["slots"], event["rows_in"], event["version"]) == (7, 280, 4)
+    assert (event["from"], event["to"]) == ("2025-11-18T01:00:00Z", "2025-11-18T03:20:00Z")
+    assert len(context["outlet_events"][by_slot].partition_keys) == 7
+    context["params"]["missing_only"] = True
+    with pytest.raises(AirflowSkipException, match="no slot of the range was missing"):
+        work(tide, "tide__backfill", "backfill", context)
     assert tide.content() == tide.expected(range(K, K + 10), {K + 1: 1})
     # Keys come from a file, so that Airflow never knows them.
     keys = tide.folder / "keys.txt"

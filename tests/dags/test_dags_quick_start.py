@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import random
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.support.model_table import ModelTable, definition_of, random_generation
+from tidewheel.commands import writing
+from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.core.plan import plan_update
 from tidewheel.jobs.process import quick_start
 from tidewheel.jobs.process.quick_start import LAUNCHER_VARIABLE, OPTIONS_VARIABLE, QUICK_COMPILER, VARIABLE
 from tidewheel.playground import class_archive
@@ -55,6 +62,23 @@ def test_nothing_outlives_the_task(archive: Path) -> None:
         quick_start.use_class_archive(environment)
         assert OPTIONS_VARIABLE in environment
     assert environment == {LAUNCHER_VARIABLE: "-Xmine"}
+
+
+@pytest.mark.parametrize(("rows_in", "used"), [(1_000, True), (2_000_000, False)])
+def test_a_small_update_on_the_command_line_is_compiled_quickly(
+    monkeypatch: pytest.MonkeyPatch, rows_in: int, used: bool
+) -> None:
+    """By what its plan rewrites and by the largest batch that the ledger knows."""
+    monkeypatch.delenv(OPTIONS_VARIABLE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    table = ModelTable(definition_of(random_generation(random.Random(1), 0, 4), 4))
+    table.update({0: [Record(0, 3, "a")]})
+    record = replace(table.ledger.records[0], rows_in=rows_in)
+    state = replace(table.state(), ledger=replace(table.ledger, records={0: record}))
+    with quick_start.kept(os.environ):
+        writing.start_quickly(state, plan_update(state, [1]))
+        assert (os.environ.get(OPTIONS_VARIABLE) == QUICK_COMPILER) == used
+    assert OPTIONS_VARIABLE not in os.environ
 
 
 def test_without_java_there_is_no_class_archive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -203,14 +204,14 @@ def test_keys_and_names_of_queries_stay_texts(answered: Path) -> None:
     assert_harmless(page)
 
 
-def answer(path: str, token: str = "") -> httpx.Response:
+def answer(path: str, token: str = "", method: str = "GET", **headers: str) -> httpx.Response:
     from tidewheel.dags.operator_page import OperatorPage
 
     async def asked() -> httpx.Response:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        given = {**headers, "Authorization": f"Bearer {token}"} if token else headers
         transport = httpx.ASGITransport(app=OperatorPage())
         async with httpx.AsyncClient(transport=transport, base_url="http://airflow") as client:
-            return await client.get(path, headers=headers)
+            return await client.request(method, path, headers=given)
 
     return asyncio.run(asked())
 
@@ -255,3 +256,83 @@ def test_a_login_shows_what_its_rights_allow(file: Path, monkeypatch: pytest.Mon
     assert hidden[2].json() == {"archives": []}
     assert "archives/m" not in hidden[0].text
     assert answer("/archives/..%2Fm", viewer).status_code == 404
+
+
+BUTTON = '<form method="post" action="m/backfill">'
+
+
+def late(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text(ARCHIVE_FILE + LATE)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(file.parent))
+
+
+def known_to_airflow(folder: Path, faulty: int = 0) -> None:
+    """The DAGs of a folder in Airflow's database, as its dag-processor leaves them there; they run."""
+    from airflow import settings
+    from airflow.dag_processing.dagbag import sync_bag_to_db
+    from airflow.models.dag import DagModel
+    from airflow.models.dagbundle import DagBundleModel
+    from airflow.utils.db import synchronize_log_template
+    from airflow.utils.session import create_session
+    from sqlalchemy import update
+
+    from tests.dags.test_dags import bag_of
+
+    bag = bag_of(folder)
+    assert len(bag.import_errors) == faulty
+    assert settings.engine is not None
+    synchronize_log_template()
+    with create_session(scoped=False) as session:
+        if not session.get(DagBundleModel, "tidewheel"):
+            session.add(DagBundleModel(name="tidewheel"))
+    sync_bag_to_db(bag, "tidewheel", None)
+    with create_session(scoped=False) as session:
+        session.execute(update(DagModel).values(is_paused=False))
+
+
+def test_what_is_posted_must_come_from_this_site(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader's cookie goes along with what any site sends; what stands in the way otherwise is said."""
+    late(file, monkeypatch)
+    cookie = f"_token={token_of('admin')}"
+    for origin in ({"Origin": "http://elsewhere"}, {"Origin": "null"}, {}):
+        refused = answer("/archives/m/backfill", method="POST", Cookie=cookie, **origin)
+        assert (refused.status_code, "Nothing was started" in refused.text) == (403, True), origin
+    unknown = answer("/archives/m/backfill", method="POST", Cookie=cookie, Origin="http://airflow")
+    assert unknown.status_code == 409
+    assert unknown.json()["detail"] == "Airflow has no DAG m__backfill. Nothing was started"
+    assert answer("/archives/m/backfill", method="POST", Origin="http://airflow").status_code == 401
+
+
+def test_who_may_trigger_the_backfill_has_a_button(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    late(file, monkeypatch)
+    viewer, user = token_of("viewer"), token_of("user")
+    known_to_airflow(file.parent)
+    assert BUTTON not in answer("/archives/m", viewer).text
+    assert answer("/api/archives/m/backfill", viewer, "POST").status_code == 403
+    page = answer("/archives/m", user).text
+    assert page.count("<form") == page.count(BUTTON) == 1
+    assert "no run was made for it" in page
+    assert 'action="archives/m/backfill"' in answer("/", user).text
+    pressed = answer("/archives/m/backfill", user, "POST")
+    assert (pressed.status_code, pressed.headers["location"]) == (303, "../m")
+    # Once is enough: while a run is in line, the page says so in the button's place.
+    page = answer("/archives/m", user).text
+    assert "<form" not in page
+    assert "is queued, of m__backfill" in page
+    assert answer("/api/archives/m/backfill", user, "POST").status_code == 409
+    [run] = runs_of("m__backfill")
+    gap = detail_of(file).gaps[0]
+    assert (run.conf["start"], run.conf["missing_only"]) == (gap.start, True)
+    assert gap.start < run.conf["end"] <= gap.end  # a slot is due every minute
+    assert (run.triggering_user_name, str(run.run_type)) == ("somebody", "manual")
+
+
+def runs_of(dag_id: str) -> list[Any]:
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+    from sqlalchemy import select
+
+    with create_session(scoped=False) as session:
+        runs = list(session.scalars(select(DagRun).where(DagRun.dag_id == dag_id)))
+        session.expunge_all()
+        return runs

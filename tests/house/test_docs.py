@@ -43,3 +43,10 @@ def test_links_lead_somewhere(page: Path) -> None:
         if anchor:
             headings = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
             assert anchor in {heading.lower().replace(" ", "-") for heading in headings}, f"{target}#{anchor}"
+
+
+def test_every_page_of_the_manual_is_in_the_navigation_of_the_site() -> None:
+    """Which otherwise the build of the site finds out, at night."""
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f": docs/{page.name}\n" in navigation, page.name

@@ -27,7 +27,7 @@ from tidewheel.storage.snapshot import open_snapshot
 __all__ = ["eight_slots_built"]
 
 ROOT = Path(__file__).parent.parent.parent
-OURS = ("bench", "dev")  # extras of those who work on the project
+OURS = ("bench", "dev", "docs")  # extras of those who work on the project
 WITHOUT = (
     "pyspark",
     "py4j",
@@ -40,6 +40,8 @@ WITHOUT = (
     "matplotlib",
     "datasketches",
     "highspy",
+    "confluent_kafka",
+    "openlineage",
 )
 PROBE = """
 import sys, tidewheel

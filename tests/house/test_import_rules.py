@@ -55,8 +55,13 @@ RULES = {
     "queries/operations": Rule(_names(f"{QUERIES} tidewheel.indexing"), never=OUTSIDE),
     "queries/techniques": Rule(_names(f"{QUERIES} tidewheel.indexing"), never=OUTSIDE),
     "queries/standing": Rule(_names(f"{QUERIES} tidewheel.queries.standing tidewheel.indexing.*"), never=OUTSIDE),
+    # Its measured cost is of the same medium as that of archives.
     "queries/planning": Rule(
-        _names(f"{QUERIES} tidewheel.queries.planning tidewheel.queries.standing tidewheel.indexing"), never=OUTSIDE
+        _names(
+            f"{QUERIES} tidewheel.queries.planning tidewheel.queries.standing tidewheel.indexing"
+            " tidewheel.indexing.cost"
+        ),
+        never=OUTSIDE,
     ),
     "queries/scheduling": Rule(
         _names(
@@ -80,7 +85,10 @@ RULES = {
     ),
     "jobs": Rule(_names(f"tidewheel.jobs.* {SPARK}")),
     "jobs/process": Rule(_names("tidewheel.jobs.process tidewheel.indexing tidewheel.storage pyspark py4j delta")),
-    "jobs/data": Rule(_names(f"tidewheel.jobs.data tidewheel.jobs.process {SPARK}")),
+    "jobs/data": Rule(
+        _names(f"tidewheel.jobs.data tidewheel.jobs.process {SPARK}"),
+        inside=_names("confluent_kafka"),  # of who reads a topic
+    ),
     "jobs/audit": Rule(_names(f"tidewheel.jobs.audit tidewheel.jobs.data tidewheel.jobs.process {SPARK}")),
     "sql": Rule(
         _names(
@@ -94,7 +102,7 @@ RULES = {
         _names("tidewheel.dags tidewheel.indexing.* airflow"),
         inside=_names(
             "tidewheel tidewheel.commits tidewheel.jobs.* tidewheel.local.* tidewheel.queries.* tidewheel.storage"
-            " tidewheel.sql fastapi rich sqlalchemy starlette"
+            " tidewheel.sql fastapi openlineage rich sqlalchemy starlette"
         ),
     ),
     # Airflow at home and made-up streams: whoever plays, tests or measures starts these as programs.

@@ -23,7 +23,7 @@ from benchmarks.store import Store
 
 TINY = Size(
     "quick", rows=20, slots=40, queries=8, measured=1, many_groups=30, growth=(2, 3),
-    kernel_rows=4000, kernel_sizes=(16, 256),
+    kernel_rows=4000, kernel_sizes=(16, 256), windows_hours=(1, 2), history=4,
 )  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def test_a_tiny_race_is_run_compared_kept_and_told(tmp_path: Path) -> None:
     assert all(one.name in page for one in rivals)
     assert "one key forgotten" in page
     assert any("all due" in line for line in lines_of(found))
+    assert any("windows" in line and "2 h" in line for line in lines_of(found))
     assert len(list(write_report(tmp_path / "results"))) > len(goals)
     told = json.loads((tmp_path / "results" / "ratios.json").read_text())
     assert {one.name for one in goals} <= {one["name"] for one in told}
@@ -74,6 +75,7 @@ def test_many_queries_are_raced_and_shared(tmp_path: Path) -> None:
     found = Race(size, tmp_path / "work", rivals=RIVALS[:4]).run()
     assert found["many"]["ours"]["queries"] == 14
     assert found["sharing"]["No Share"]["trees"] > found["sharing"]["planned"]["trees"]
+    assert {"sums, kernels", "maxima, SlickDeque (Non-Inv)"} <= found["techniques"].keys()
     assert any("14 queries" in line for line in lines_of(found))
 
 

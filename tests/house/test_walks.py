@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -109,7 +108,6 @@ def test_from_airflow(tide: TomlArchive) -> None:
     operator = dags_of(tide)["tide"].task_dict["update"]
     context = context_of(tide, K + 1)
     context["dag"] = operator.dag
-    context["outlet_events"] = {asset: SimpleNamespace(extra={}) for asset in operator.outlets}
     check("update (Airflow)", lambda: operator.execute(context))
 
 

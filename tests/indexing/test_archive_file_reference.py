@@ -31,10 +31,10 @@ def test_the_toml_on_the_reference_page_is_good() -> None:
     blocks = re.findall(r"```toml\n(.*?)```", archive_file_reference(), re.DOTALL)
     without_source = file_of(source__path=None).replace("[source]\n", "")
 
-    assert len(blocks) == 3
-    kinds = [parse_archive_file(f"{without_source}\n{block}", "a.toml").source.kind for block in blocks[:2]]
-    assert kinds == [SourceKind.READER, SourceKind.PYTHON]
-    parse_archive_file(blocks[2], "a.toml")
+    assert len(blocks) == 4
+    kinds = [parse_archive_file(f"{without_source}\n{block}", "a.toml").source.kind for block in blocks[:3]]
+    assert kinds == [SourceKind.READER, SourceKind.PYTHON, SourceKind.TOPIC]
+    parse_archive_file(blocks[3], "a.toml")
 
 
 def test_the_fault_on_the_reference_page_is_a_real_one() -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
 
 from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
 from tests.support.copies import SPAN, copied
@@ -31,6 +32,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.jobs.audit.bytes import byte_findings
 from tidewheel.jobs.audit.compare import audit
+from tidewheel.jobs.audit.second_log import log_findings
 from tidewheel.jobs.update import update
 from tidewheel.storage.ledger_store import fold_into_ledger
 from tidewheel.storage.location import Location
@@ -158,6 +160,17 @@ def test_a_truncated_file(archive: SmallArchive) -> None:
         fact.bytes,
         fact.bytes // 2,
     )
+
+
+def test_delta_spark_reads_the_log_as_well(archive: SmallArchive, spark: SparkSession) -> None:
+    snapshot = archive.snapshot()
+    assert log_findings(spark, snapshot) == []
+    left_out = snapshot.files[0]
+    snapshot.__dict__["files"] = snapshot.files[1:]
+    [found] = log_findings(spark, snapshot)
+    assert found.kind is Flaw.OTHER_READERS
+    assert (found.expected, found.found) == (len(snapshot.files), len(snapshot.files) + 1)
+    assert left_out.path in found.message
 
 
 @pytest.mark.parametrize("column", ["key", "body", "valid_until"])

@@ -104,6 +104,18 @@ def test_a_rejected_rule_refuses_the_run_and_changes_nothing(
     assert QUARANTINE.open(archive.job.location) is None
 
 
+@pytest.mark.parametrize("verdict", [Verdict.STORE, Verdict.QUARANTINE, Verdict.REJECT])
+def test_what_came_late_is_stored_unless_the_policy_says_otherwise(archive: SmallArchive, verdict: Verdict) -> None:
+    archive.policy = Policy(late=verdict)
+    write_raw(archive, 1, [("a", 1, -1, 130), ("a", 2, 0, 130)])
+    if verdict is Verdict.REJECT:
+        with pytest.raises(InvalidInput, match="late"):
+            update(archive.job, [1])
+        return
+    receipt = slot_receipt(archive, 1)
+    assert (receipt.stored, receipt.quarantined) == ((2, 0) if verdict is Verdict.STORE else (1, 1))
+
+
 def test_a_life_too_long_is_capped_never_prolonged(archive: SmallArchive) -> None:
     archive.policy = Policy(too_long=Verdict.CAP)
     write_raw(archive, 0, [("a", 1, 5, 10_000), ("b", 2, 5, 70)])

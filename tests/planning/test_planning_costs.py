@@ -165,7 +165,7 @@ def _counted(technique: Technique, plan: SharedPlan, draw: random.Random) -> flo
 
 ESTIMATE = Estimate({"tcp": 0.6, "large": 0.1, "night": 0.3}, {"src": 2000, "dst": 500, "port": 60, "country": 30})
 # Of no machine: with these, trees differ enough in cost for planners to differ.
-CONSTANTS = Constants(300, 0, 4e6, 40, 6, 300, 45, 0, 120)
+CONSTANTS = Constants(300, 0, 4e6, 40, 6, 300, 5, 0, 120)
 
 
 def random_requests(draw: random.Random, size: int) -> Workload:

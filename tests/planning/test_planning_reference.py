@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from itertools import pairwise, product
+from itertools import pairwise
 from statistics import mean
 from typing import Any
 
 import pytest
 
+from benchmarks.placements import placed
 from benchmarks.reference_workload import reference, reference_windows
 from tests.support.planning import chance, numbered, pages
 from tidewheel.queries.planning.catalogue import planner_named
@@ -16,8 +16,6 @@ from tidewheel.queries.planning.cost_model import three_levels
 from tidewheel.queries.planning.effort import counted_weave
 from tidewheel.queries.planning.incremental import rewoven
 from tidewheel.queries.planning.loom import Loom
-from tidewheel.queries.planning.placement.catalogue import OPTIMIZERS
-from tidewheel.queries.planning.placement.nodes import Setting
 from tidewheel.queries.windows import Window
 
 PAGE = pages("reference_plans.json")
@@ -96,26 +94,10 @@ def test_each_way_to_weave_saves_probes() -> None:
     assert len(trees) == 2
 
 
-def grid_windows(size: int, slide_max: int, skew: int, overlap_max: int, primes: bool, seed: int) -> list[Window]:
-    draw = random.Random(seed)
-    slides = [s for s in range(slide_max, 0, -1) if not primes or (s > 1 and all(s % k for k in range(2, s)))]
-    weights = [rank**-skew for rank in range(1, len(slides) + 1)]
-    return [Window(slide * draw.randint(1, overlap_max), slide) for slide in draw.choices(slides, weights, k=size)]
-
-
 @pytest.mark.nightly
 def test_the_grid_of_placements() -> None:
     """All 256 workloads of the publication: WG_TN has the lowest mean total, WG_I the lowest mean maximum."""
-    totals: dict[str, list[float]] = {one.name: [] for one in OPTIMIZERS}
-    mosts: dict[str, list[float]] = {one.name: [] for one in OPTIMIZERS}
-    grid = product((250, 500), (4, 8, 16, 32), (10, 100), (25, 50), (0, 1), (10, 100), (False, True))
-    for seed, (size, nodes, rate, slide_max, skew, overlap_max, primes) in enumerate(grid):
-        loom = Loom(numbered(grid_windows(size, slide_max, skew, overlap_max, primes, seed), rate))
-        placed = {one.name: one.place(loom, Setting(nodes, chance(seed))) for one in OPTIMIZERS}
-        best_total, best_most = min(one.total for one in placed.values()), min(one.most for one in placed.values())
-        for name, one in placed.items():
-            totals[name].append(float(one.total / best_total))
-            mosts[name].append(float(one.most / best_most))
+    totals, mosts = placed()
     print({name: (round(mean(totals[name]), 2), round(mean(mosts[name]), 2)) for name in totals})
     assert min(totals, key=lambda name: mean(totals[name])) == "WG_TN"
     assert min(mosts, key=lambda name: mean(mosts[name])) == "WG_I"

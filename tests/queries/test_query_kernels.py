@@ -149,10 +149,12 @@ def same(found: Any, expected: Any) -> bool:
     return bool(found == expected)
 
 
-@pytest.mark.parametrize("overlap_max", [0, 99], ids=["tables", "each span anew"])
+@pytest.mark.parametrize(
+    ("overlap_max", "run_min"), [(0, 4096), (99, 4096), (0, 1)], ids=["tables", "each span anew", "slices"]
+)
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_answers_are_those_of_the_pure_room(
-    name: str, kind: str, overlap_max: int, monkeypatch: pytest.MonkeyPatch
+    name: str, kind: str, overlap_max: int, run_min: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(f"{SEED} {name} {kind}")
     asked = aggregate(name, KINDS[kind][0], 10_000 if MAKERS[name].limited else None)
@@ -164,6 +166,7 @@ def test_answers_are_those_of_the_pure_room(
     rows = sorted_partials({"g": pa.array([g for (g, _), _ in partials])}, pa.array([f for (_, f), _ in partials]))
     spans = rows.spans(*(pa.array([window[side] for window in windows]) for side in (0, 1)))
     monkeypatch.setattr("tidewheel.queries.kernels.selection.OVERLAP_MAX", overlap_max)
+    monkeypatch.setattr("tidewheel.queries.kernels.runs.RUN_MIN", run_min)
     answers = Folds(rows, spans, columns).answers(asked).to_pylist()
     groups = rows.groups["g"].take(pa.array(spans.group)).to_pylist()
     found = dict(zip(zip(groups, spans.window.tolist(), strict=True), answers, strict=True))

@@ -129,6 +129,10 @@ class SideLocation(Location):
     def files_below(self, relative: str) -> list[ListedFile]:
         return [ListedFile(f"{self.uri}/{LOG}/{0:020d}.checkpoint.parquet", 1, 0)] if relative == LOG else []
 
+    def has(self, *relatives: str) -> list[bool]:
+        there = {file.path for file in self.files_below(LOG)}
+        return [f"{self.uri}/{one}" in there for one in relatives]
+
     def delete_all(self, relatives: Iterable[str]) -> None:
         assert not list(relatives)
 

@@ -58,8 +58,8 @@ class MemoryReceipts:
     def ledger(self, version: int) -> Ledger:
         return self.world.folds[version].ledger
 
-    def folded(self, version: int) -> Numbered:
-        return self.world.folds[version].receipts
+    def folded(self, version: int) -> Numbered | None:
+        return self.world.folds[version].receipts if version in self.world.folds else None
 
     def made_of(self, version: int) -> MadeOf:
         world = self.world
@@ -71,6 +71,11 @@ class MemoryReceipts:
     def write(self, ledger: Ledger, receipts: Numbered) -> None:
         self.actor.pause("fold")
         self.world.folds[ledger.version] = Fold(ledger, receipts)
+
+    def drop(self, versions: Sequence[int]) -> None:
+        self.actor.pause("fold")
+        for version in versions:
+            self.world.folds.pop(version, None)
 
 
 class MemorySnapshot(Snapshot):

@@ -12,7 +12,8 @@ from typing import Any
 
 from tests.simulator.faults import Fault
 from tidewheel.indexing.core.definition import Definition
-from tidewheel.indexing.core.ledger import Ledger, fold
+from tidewheel.indexing.core.folding import fold
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.oracle import Oracle, Record
 from tidewheel.indexing.core.receipts import BatchKey, Deed, Observation, Receipt
 from tidewheel.indexing.core.state import FileFact, TableState

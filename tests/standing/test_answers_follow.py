@@ -11,10 +11,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tidewheel
+from benchmarks.described_archive import records_of
 from tests.support.asked_archive import answers, asked_archive, told
 from tests.support.local_archive import MINUTE_US
 from tests.support.toml_archives import TomlArchive, first_slot_fed
 from tidewheel.cli import main
+from tidewheel.commits.attempt import Outcome
+from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.slots import iso
 
 COUNTED = '[query]\nof = "tide"\nselect = "count(*) as n"\ngroup_by = ["key"]\nwindow = "20m"\nrevise = "1d"\n'
@@ -55,7 +58,6 @@ def test_updates_and_backfills_bring_the_answers(tmp_path: Path) -> None:
     assert "refresh" not in updated(tide, 2, "--dry-run")
     assert not Path(f"{tide.open().path}.answers").exists()
     assert updated(tide, 2)["refresh"]["partials_made"] == 3
-    # From now on what is not stored is kept for the answers.
     followed = updated(tide, 3)["refresh"]
     assert (followed["queries"], followed["error"]) == (["counted"], None)
     assert followed["answers_given"] >= 1
@@ -64,12 +66,34 @@ def test_updates_and_backfills_bring_the_answers(tmp_path: Path) -> None:
     tide.write_batches([3], edition=1)
     start, end = tide.axis.name(1), tide.axis.name(4)
     done = typed(f"backfill {tide.path} --from {start} --to {end} --allow-shrink")
-    assert done.stdout.count("standing queries: 3 answers given, 1 of them corrected") == 1
+    assert done.stdout.count("standing queries: 2 answers given, 1 of them corrected") == 1
     assert "not all of its standing queries have followed" in words(done.stderr)
     assert "bad.toml:3 [query] select" in words(done.stderr)
     assert f"then: tidewheel refresh {tide.path}" in words(done.stderr)
     ends = set(tide.open().queries.ask("counted", last=None).column("window_end").to_pylist())
     assert len(ends) == 3
+
+
+@pytest.mark.usefixtures("spark")
+def test_from_the_first_update_behind_a_query_file_on_nothing_is_missing(tmp_path: Path) -> None:
+    tide = TomlArchive(tmp_path)
+    tide.write_file(clock="data")
+    tide.write_batches(range(4))
+    tide.open().create()
+    (tide.path.parent / "queries").mkdir()
+    (tide.path.parent / "queries" / "counted.toml").write_text(COUNTED.replace('["key"]', "[]"))
+    slots = [one for slot in range(4) for one in slots_of(tide.open().update(tide.axis.name(slot)))]
+    assert sum(one.dead_on_arrival + one.short_lived for one in slots) > 0, "else this shows nothing"
+    typed(f"refresh {tide.path}")
+    given = tide.open().queries.ask("counted", last=None).to_pylist()
+    assert [(row["n"], row["complete"]) for row in given] == [
+        (len(records_of(slot, 0, tide.span)), 1) for slot in range(4)
+    ]
+
+
+def slots_of(outcome: Outcome) -> tuple[SlotReceipt, ...]:
+    assert outcome.receipt is not None
+    return outcome.receipt.slots
 
 
 def updated(tide: TomlArchive, slot: int, *options: str) -> Any:

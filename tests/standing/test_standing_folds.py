@@ -14,13 +14,14 @@ import pytest
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
 from tests.support.asked_oracle import asked
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing import kernel_folds
+from tidewheel.local.standing import tree_grid
 from tidewheel.local.standing.folding import fold, way_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import KernelFolder
 from tidewheel.local.standing.partials import AT
+from tidewheel.local.standing.pieces import Piece
 from tidewheel.local.standing.technique_folds import named_technique
-from tidewheel.local.standing.tree_rows import Piece, TreeRows
+from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.choice import TECHNIQUES
 from tidewheel.queries.operation import AlgebraClass
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
@@ -98,6 +99,12 @@ def in_pieces(rows: pa.Table, slots: Iterable[int]) -> TreeRows:
     return TreeRows(rows.schema, [Piece.of(rows.filter(pc.field("ins_slot") == slot)) for slot in slots])
 
 
+def without_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were too many groups for any grid."""
+    monkeypatch.setattr(tree_grid, "CELLS_MIN", -1)
+    monkeypatch.setattr(tree_grid, "CELLS_PER_ROW_MAX", -1)
+
+
 def same(found: Any, true: Any) -> bool:
     if isinstance(true, float) and isinstance(found, float):
         return found == true or (found != found and true != true) or abs(found - true) <= 1e-12 * abs(true)
@@ -143,8 +150,8 @@ def test_answers_equal_the_oracle(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8, 20))
 def test_kernels_and_sql_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    if seed % 2:  # rows are joined for all queries first, however few these are
-        monkeypatch.setattr(kernel_folds, "JOIN_IN_FOLDS", -1e9)
+    if seed % 2:
+        without_grids(monkeypatch)
     chance = random.Random(seed)
     queries = [random_query(chance, number) for number in range(5)]
     batches = {slot: some_rows(chance, slot, chance.choice([0, 3, 25])) for slot in (7, 8, 9)}

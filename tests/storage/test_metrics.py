@@ -16,6 +16,7 @@ import tidewheel
 from tests.support.built_table import HOUR_US, BuiltTable
 from tidewheel.commits.commit import commit
 from tidewheel.indexing.core.cells import Cell
+from tidewheel.indexing.core.offsets import SlotOffsets
 from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.storage.entry import NewFile
@@ -53,13 +54,14 @@ def table(tmp_path: Path) -> BuiltTable:
     return BuiltTable.create(tmp_path / "table", [Field("key", PrimitiveType("string"), nullable=True)], ["key"])
 
 
-def bring(table: BuiltTable, slot: int, stored: int) -> None:
+def bring(table: BuiltTable, slot: int, stored: int, late_rows: int = 0, offsets: SlotOffsets | None = None) -> None:
     """A commit that says it brought a batch in two files; counting looks at receipts, not at files."""
     snapshot = table.snapshot
-    batch = SlotReceipt(slot, stored + 3, stored, 1, 1, 0, 1, {slot + 5: Cell(stored, 1)})
+    batch = SlotReceipt(slot, stored + 3, stored, 1, 1, 0, 1, {slot + 5: Cell(stored, 1)}, offsets=offsets)
     receipt = Receipt(
         Deed.UPDATE, f"run-{snapshot.version}", snapshot.head + 1, slot, 0, 60_000_000, (batch,),
         files_added=2, bytes_added=100, rows_rewritten=7, timings_ms={"session": 1500, "write": 250},
+        late_rows=late_rows,
     )  # fmt: skip
     bounds = {"ins_slot": slot, "exp_slot": slot + 5}
     stats = json.dumps({"numRecords": 1, "minValues": bounds, "maxValues": bounds})
@@ -121,6 +123,16 @@ def test_openmetrics_tells_what_a_look_finds_and_the_same_counts(table: BuiltTab
     path = write_metrics_file(tmp_path / "metrics", table.snapshot, 0, archive.gauges())
     assert parsed(path.read_text()).keys() == after.keys()
     assert archive.status().to_json()["audited"]["findings"] == len(report.findings)
+
+
+def test_of_a_topic_what_came_late_and_what_was_lost_is_told(table: BuiltTable) -> None:
+    bring(table, 10, 100)
+    assert ("tidewheel_lost_messages", BUILT) not in openmetrics_of(table)
+    bring(table, 11, 100, late_rows=4, offsets=SlotOffsets("t", "", {0: (0, 105)}, lost=2))
+    bring(table, 12, 100, late_rows=3, offsets=SlotOffsets("t", "", {0: (105, 209)}, lost=1))
+    told = openmetrics_of(table)
+    assert value_of(told, "tidewheel_late_rows_total") == 7
+    assert value_of(told, "tidewheel_lost_messages") == 3
 
 
 def test_what_was_noted_badly_is_as_good_as_nothing(table: BuiltTable) -> None:

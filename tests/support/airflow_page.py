@@ -23,14 +23,14 @@ class RestPage:
     def __init__(self, airflow: EmbeddedAirflow) -> None:
         self.airflow = airflow
         user, password = airflow.login
-        self._token = self.call("/auth/token", {"username": user, "password": password}, authorized=False)[
+        self.token = self.call("/auth/token", {"username": user, "password": password}, authorized=False)[
             "access_token"
         ]
 
     def call(self, path: str, content: dict[str, Any] | None = None, *, authorized: bool = True) -> Any:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if authorized:
-            headers["Authorization"] = f"Bearer {self._token}"
+            headers["Authorization"] = f"Bearer {self.token}"
         data = None if content is None else json.dumps(content).encode()
         for tries_left in reversed(range(10)):
             try:

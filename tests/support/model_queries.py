@@ -14,7 +14,8 @@ from hashlib import blake2b
 from typing import Any
 
 from tidewheel.indexing.core.batches import source_of
-from tidewheel.indexing.core.ledger import Ledger, fold
+from tidewheel.indexing.core.folding import fold
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Deed, Observation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.undo import restoration_between

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
+from tidewheel.indexing.core.folding import fold
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
-from tidewheel.indexing.core.ledger import Ledger, fold
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan, plan_update
 from tidewheel.indexing.core.plan_kinds import Selection, plan_forget, plan_migration

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ from tidewheel.output import Output
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.commits.attempt import Outcome
+    from tidewheel.indexing.core.plan import Plan
+    from tidewheel.indexing.core.state import TableState
 
 
 @command
@@ -84,10 +87,12 @@ def update(
       tidewheel update netflow --from 2026-11-18T04:05Z --to 2026-11-18T04:30Z
       tidewheel update netflow --slot 2026-11-18T04:30Z --dry-run
     """
-    with opened(output, archive, "starting Spark") as opened_archive:
+    from tidewheel.jobs.process.quick_start import kept
+
+    with opened(output, archive, "starting Spark") as opened_archive, kept(os.environ):
         refuse_derived(opened_archive, "update")
         first, last = _range_of(opened_archive, slot, start, end)
-        outcome = opened_archive.update(first, last, dry_run=dry_run, **confirmed)
+        outcome = opened_archive.update(first, last, dry_run=dry_run, on_plan=start_quickly, **confirmed)
     _show(output, opened_archive, outcome, follows=not (dry_run or no_refresh))
 
 
@@ -163,6 +168,14 @@ def expire(
     with opened(output, archive, "looking for what has expired") as opened_archive:
         outcome = opened_archive.expire(through, dry_run=dry_run, **confirmed)
     _show(output, opened_archive, outcome, follows=not (dry_run or no_refresh))
+
+
+def start_quickly(state: TableState, plan: Plan) -> None:
+    """A process of one update: where it is small, most of its time would go into compiling code that runs once."""
+    from tidewheel.indexing.core.file_sizes import rows_expected
+    from tidewheel.jobs.process.quick_start import use_quick_compiler
+
+    use_quick_compiler(os.environ, rows_expected(state, plan))
 
 
 def _range_of(archive: Archive, slot: str | None, start: str | None, end: str | None) -> tuple[str, str | None]:

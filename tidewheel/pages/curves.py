@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidewheel.answer_plot import GROUPS_SHOWN, AnswerPlot, Series
+from tidewheel.heatmap import short_count
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.printable import counted
 from tidewheel.pages.markup import Markup, element, together
@@ -76,9 +77,19 @@ def _axes(field: Field) -> Iterator[Markup]:
     for value in {field.low, field.high}:
         _, y = field.place(field.times[0], value)
         yield element("line", x1=_LEFT, x2=_WIDTH, y1=y, y2=y, class_="axis")
-        yield element("text", f"{value:,.6g}", x=_LEFT - 6, y=y + 4, text_anchor="end", class_="dim")
+        yield element("text", _short(value), x=_LEFT - 6, y=y + 4, text_anchor="end", class_="dim")
     yield element("text", short_iso(field.times[0]), x=_LEFT, y=_HEIGHT - 4, class_="dim")
     yield element("text", short_iso(field.times[-1]), x=_WIDTH, y=_HEIGHT - 4, text_anchor="end", class_="dim")
+
+
+def _short(value: float) -> str:
+    """As the margin has room for.
+
+    >>> _short(1008.0), _short(0.125), _short(-1_595_710.0)
+    ('1,008', '0.125', '-1.60M')
+    """
+    sign = "-" if value < 0 else ""
+    return f"{sign}{short_count(round(abs(value)))}" if abs(value) >= 100_000 else f"{value:,.6g}"
 
 
 def _line(name: str, series: Series, field: Field, lacking: set[int], colour: str) -> Markup:

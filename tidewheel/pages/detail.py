@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import TimeAxis
@@ -14,8 +15,8 @@ from tidewheel.pages.curves import curve, curves
 from tidewheel.pages.facts import Detail, Overview
 from tidewheel.pages.grid import grids
 from tidewheel.pages.markup import Content, Markup, element, table, together
-from tidewheel.pages.overview import gone_text, lag_text
-from tidewheel.pages.shell import commands, page
+from tidewheel.pages.overview import gone_text, lag_text, why
+from tidewheel.pages.shell import page
 from tidewheel.views.figures import count, short_iso, size, through_name
 from tidewheel.views.outcomes import deed_text
 
@@ -33,18 +34,20 @@ def detail_page(detail: Detail) -> str:
 
 
 def _health(overview: Overview) -> Markup:
-    health = overview.health
-    said = [element("span", health.word, class_="word"), f": {health.why}" if health.why else None]
-    remedy = element("p", commands(health.remedy)) if health.remedy else None
-    return element("div", element("p", *said), remedy, class_=f"health {health.word}")
+    action = f"{quote(overview.name, safe='')}/backfill"
+    word = element("p", element("span", overview.health.word, class_="word"))
+    return element("div", word, why(overview, action), class_=f"health {overview.health.word}")
 
 
 def _sections(detail: Detail, status: Status, axis: TimeAxis) -> Iterator[Markup]:
     yield table((), [(element("span", name, class_="dim"), said) for name, said in _facts(status)])
     if detail.gaps:
         yield element("h2", "Missing slots")
-        rows = [(counted(gap.slots, "slot"), gap.start, gap.end, element("code", gap.command)) for gap in detail.gaps]
-        yield table(("", "from", "to", "when their data is there, bring them with"), rows)
+        rows = [
+            (counted(gap.slots, "slot"), gap.start, gap.end, gap.run, element("code", gap.command))
+            for gap in detail.gaps
+        ]
+        yield table(("", "from", "to", "what became of it", "when their data is there, bring them with"), rows)
     if len(detail.course.ahead) > 1:
         yield element("h2", "Live records")
         yield _course(detail.course)

@@ -19,15 +19,24 @@ _WORST_FIRST = (DAMAGED, UNREADABLE, LATE, WAITING, HEALTHY)
 
 @dataclass(frozen=True)
 class Health:
-    """One word; why it is not `healthy`, and what to do."""
+    """One word; why it is not `healthy`, what to do, and what Airflow knows of the cause."""
 
     word: str
     why: str = ""
     remedy: str = ""
+    cause: str = ""
 
     @property
     def rank(self) -> int:
         return _WORST_FIRST.index(self.word)
+
+
+@dataclass(frozen=True)
+class Bring:
+    """Whether the page has a button that brings the missing slots; what stands in its way, or who is at it already."""
+
+    offered: bool = False
+    said: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,7 @@ class Overview:
     status: Status | None = None
     slots_missing: int = 0
     quarantined: Mapping[str, int] | None = None  # records by rule
+    bring: Bring = Bring()
 
     @property
     def records_quarantined(self) -> int:
@@ -49,6 +59,7 @@ class Overview:
             "name": self.name,
             "health": self.health.__dict__,
             "slots_missing": self.slots_missing,
+            "bring": self.bring.__dict__,
             "quarantined": dict(self.quarantined or {}),
             "status": None if self.status is None else self.status.to_json(),
         }
@@ -56,12 +67,13 @@ class Overview:
 
 @dataclass(frozen=True)
 class Gap:
-    """Slots that were due and never came, [start, end), and the command that brings them."""
+    """Slots that were due and never came, [start, end); the command that brings them, and what became of their run."""
 
     start: str
     end: str
     slots: int
     command: str
+    run: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What all pages have around them: the style, light or dark as the reader's system is, and the head.
 
-A page runs no script and loads nothing, which its Content-Security-Policy holds whatever its texts say.
+A page runs no script, loads nothing and sends its forms to its own server, which its Content-Security-Policy holds
+whatever its texts say.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ h3 { font-size: .95rem; margin: .8rem 0 .2rem } p { margin: .25rem 0 }
 .dim { color: var(--dim) } .wide { overflow-x: auto }
 table { border-collapse: collapse } th { text-align: left; color: var(--dim); font-weight: 500 }
 th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--edge); vertical-align: top }
-td:not(:last-child) { white-space: nowrap } .archives td.why { white-space: normal; min-width: 26rem }
+td:not(:last-child) { white-space: nowrap } .archives td.why { white-space: normal; min-width: 22rem }
+.late .lag { color: var(--late); font-weight: 650 } .cause { font-weight: 650 } .counts .word { margin-right: 1rem }
 code { font: 12.5px/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
 .word { font-weight: 650 } .healthy .word { color: var(--good) } .late .word, .waiting .word { color: var(--late) }
-.damaged .word, .unreadable .word { color: var(--bad) }
+.damaged .word, .unreadable .word { color: var(--bad) } .word.healthy { color: var(--good) }
+.word.late, .word.waiting { color: var(--late) } .word.damaged, .word.unreadable { color: var(--bad) }
 tr.damaged, tr.unreadable, div.damaged, div.unreadable { background: var(--badpaper) }
 tr.late, div.late { background: var(--latepaper) }
 div.health { padding: .5rem .8rem; margin: .6rem 0; border-left: 4px solid var(--edge) }
+button { font: inherit; font-weight: 600; color: var(--paper); background: var(--heat); border: 0; cursor: pointer;
+  border-radius: 5px; padding: .3rem .8rem; margin: .35rem 0 }
 svg text { fill: var(--ink); font: 11px system-ui, sans-serif } svg text.dim { fill: var(--dim) }
 svg .heat { fill: var(--heat) } svg .square { fill: none; stroke: var(--edge) } svg .axis { stroke: var(--edge) }
 svg { max-width: 100% } svg polyline { fill: none; stroke-width: 1.8 }
@@ -42,9 +47,10 @@ COLOURS = 10  # c0 to c9
 _HASH = b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'",
+    "form-action 'self'; frame-ancestors 'self'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # With none at all a form of this page would not say where it comes from.
+    "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
@@ -58,6 +64,16 @@ def page(title: str, *contents: Markup) -> str:
         element("style", Markup(STYLE)),
     )
     return f"<!doctype html>{element('html', head, element('body', together(contents)), lang='en')}"
+
+
+def button(label: str, action: str) -> Markup:
+    """A form of nothing but its button."""
+    return element("form", element("button", label, type="submit"), method="post", action=action)
+
+
+def paragraphs(said: str) -> Markup:
+    """A text of several lines, as messages of several faults are."""
+    return together(element("p", line.strip()) for line in said.splitlines())
 
 
 def commands(said: str) -> Markup:

@@ -76,6 +76,8 @@ def receipt_view(version: int | None, receipt: Receipt, axis: TimeAxis) -> Rende
     parts: list[RenderableType] = [title]
     if receipt.slots:
         parts += ["", _slots_table(receipt.slots, axis)]
+    if topic := _topic_text(receipt):
+        parts.append(topic)
     if receipt.forgotten:
         rows = sum(cell.rows for _, cells in receipt.forgotten for cell in cells.values())
         kept_out = counted(len(receipt.tombstones), "tombstone")
@@ -166,6 +168,23 @@ def _slots_table(slots: Sequence[SlotReceipt], axis: TimeAxis) -> Table:
         total = [sum(column) for column in zip(*(_fates(one) for one in slots), strict=True)]
         table.add_row("together", *map(count, total), style="bold")
     return table
+
+
+def _topic_text(receipt: Receipt) -> Text | None:
+    """What was read of a topic; late and lost messages stand out."""
+    read = [one.offsets for one in receipt.slots if one.offsets is not None]
+    if not read:
+        return None
+    offsets = sum(end - first for one in read for first, end in one.ranges.values())
+    numbers = {number for one in read for number in one.ranges}
+    text = Text(
+        f"read from topic {read[0].topic}: {counted(offsets, 'offset')} of {counted(len(numbers), 'partition')}"
+    )
+    if receipt.late_rows:
+        text.append(f"; {count(receipt.late_rows)} stored that came late")
+    if lost := sum(one.lost for one in read):
+        text.append(f"; {count(lost)} lost", style="bold red")
+    return text
 
 
 def _fates(one: SlotReceipt) -> tuple[int, ...]:

@@ -155,7 +155,9 @@ def _techniques(told: Explained) -> Iterator[RenderableType]:
             advice = f"advised for {', '.join(one.advised)}" if one.advised else ""
             table.add_row(one.technique, _mean(cost.mean), _whole(cost.worst), count(cost.values), advice)
         yield table
-    yield "\n".join(dict.fromkeys(one.refused for one in told.techniques if one.refused))
+    refused = dict.fromkeys(one.refused for one in told.techniques if one.refused)
+    if refused:
+        yield "\n".join([f"{'no other' if fitting else 'no'} technique folds it, as", *(f"  {one}" for one in refused)])
 
 
 def _mean(mean: float | None) -> str:

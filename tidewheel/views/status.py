@@ -33,6 +33,8 @@ def _facts(status: Status, backfill: str) -> Iterator[tuple[str, Text | str]]:
     yield "archive", Text.assemble((status.name, "bold"), f" at {status.path}, version {status.version}")
     yield "applied", _applied(status)
     yield "missing", _missing(status, backfill)
+    if status.lost:
+        yield "lost", _lost(status)
     dead, stored = status.rows_dead, status.rows_live + status.rows_dead
     leaving = f"{count(dead)} dead ({share(dead, stored)} of what is stored)" if dead else "none dead"
     yield "records", f"{count(status.rows_live)} live, {leaving}"
@@ -74,6 +76,12 @@ def _missing(status: Status, backfill: str) -> Text | str:
     more = len(status.missing) - len(shown)
     text = f"{counted(slots, 'slot')}: {', '.join(shown)}{f' and {more} more gaps' if more else ''}"
     return Text(f"{text}; fill them: {backfill}", style="yellow")
+
+
+def _lost(status: Status) -> Text:
+    messages, (first, _) = sum(lost for _, lost in status.lost), status.lost[0]
+    slots = f"{counted(len(status.lost), 'slot')}, the first {short_iso(status.axis.start_us(first))}"
+    return Text(f"{counted(messages, 'message')} of {slots}: gone from the topic when read", style="bold red")
 
 
 def _deadline(deadline: Deadline) -> Iterator[tuple[str, Text | str]]:

@@ -1,0 +1,42 @@
+"""The log read a second time, for audit: by delta-spark, which shares no code with delta-rs, by which we open it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tidewheel.indexing.printable import counted
+from tidewheel.indexing.rules.findings import Finding, Flaw
+from tidewheel.jobs.audit.rows import relative_path
+from tidewheel.jobs.process.java import first_line
+from tidewheel.storage.snapshot import Snapshot
+
+
+def log_findings(spark: SparkSession, snapshot: Snapshot) -> list[Finding]:
+    """Whether both name the same files and the same columns. Cost: the log since its checkpoint, by Spark."""
+    uri, version = snapshot.location.spark_uri, snapshot.version
+    # What it remembers of the place may be of a table that was there before.
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+    try:
+        frame = spark.read.format("delta").option("versionAsOf", version).load(uri)
+        there = Counter(relative_path(snapshot, file) for file in frame.inputFiles())
+    except (PySparkException, Py4JJavaError) as error:
+        said = f"delta-spark cannot read version {version} of the log: {first_line(error)}"
+        return [Finding(Flaw.OTHER_READERS, said)]
+    findings = []
+    ours = Counter(file.path for file in snapshot.files)
+    if there != ours:
+        missed, more = sorted((ours - there).elements()), sorted((there - ours).elements())
+        said = (
+            f"by delta-spark version {version} has {counted(there.total(), 'file')}, by delta-rs {ours.total():,}; "
+            f"the first that only one of them names is {[*missed, *more][0]}"
+        )
+        findings.append(Finding(Flaw.OTHER_READERS, said, expected=ours.total(), found=there.total()))
+    columns = [field.name for field in snapshot.schema.fields]
+    if frame.columns != columns:
+        said = f"by delta-spark the columns are {', '.join(frame.columns)}, by delta-rs {', '.join(columns)}"
+        findings.append(Finding(Flaw.OTHER_READERS, said))
+    return findings
