@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +23,29 @@ if TYPE_CHECKING:
 # Tests are many short Spark jobs: the optimising compiler and parallel collectors cost them more than they give.
 # Measured here: half the processor time of a session, its first update and thirty more.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Airflow reads its home once, when it is first imported, whoever imports it, and keeps a database there: an empty one
+# for each run, so that no test meets the DAGs and runs of an earlier one or of the machine's user.
+AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="tidewheel-tests-airflow-"))
+AIRFLOW_SETTINGS = f"""
+[core]
+load_examples = False
+[api_auth]
+jwt_secret = {"of tests " * 8}
+[dag_processor]
+dag_bundle_storage_path = {AIRFLOW_HOME}/bundles
+[logging]
+logging_level = WARNING
+"""
 SHOWN = ("pyspark", "delta-spark", "deltalake", "duckdb", "pyarrow")
+
+
+def pytest_configure() -> None:
+    (AIRFLOW_HOME / "airflow.cfg").write_text(AIRFLOW_SETTINGS, encoding="utf-8")
+    os.environ["AIRFLOW_HOME"] = str(AIRFLOW_HOME)
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(AIRFLOW_HOME, ignore_errors=True)
 
 
 def pytest_report_header() -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.dags.test_dags import K, airflow_home, context_of, dags_of, tide
+from tests.dags.test_dags import K, context_of, dags_of, tide
 from tests.dags.test_dags import pytestmark as of_airflow
 from tests.support.local_archive import Event, LocalArchive
 from tests.support.lost_answers import lost_answer
@@ -20,7 +20,7 @@ from tests.support.toml_archives import TomlArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import OutcomeUnknown
 
-__all__ = ["airflow_home", "tide"]  # fixtures of that module, for this one as well
+__all__ = ["tide"]  # fixtures of that module, for this one as well
 pytestmark = of_airflow
 
 

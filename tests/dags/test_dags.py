@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,19 +27,6 @@ pytestmark = [
 IDS = ("{0}", "{0}__maintenance", "{0}__backfill")
 START = "start = 2026-11-18T00:00:00Z"
 HEAVY = ("pyspark", "pandas", "duckdb", "deltalake", "pyarrow", "numpy")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An AIRFLOW_HOME of its own, set before anything imports Airflow."""
-    home = tmp_path_factory.mktemp("airflow")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AIRFLOW_HOME", str(home))
-        patch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_STORAGE_PATH", str(home / "bundles"))
-        patch.setenv("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
-        # Airflow sets up logging for the whole process when it is imported.
-        patch.setenv("AIRFLOW__LOGGING__LOGGING_LEVEL", "WARNING")
-        yield home
 
 
 @pytest.fixture
@@ -233,7 +219,7 @@ def checked(form: Any, params: dict[str, Any]) -> None:
     form.validate()
 
 
-def test_fifty_archives_are_parsed_in_a_second_without_an_engine(tide: TomlArchive, airflow_home: Path) -> None:
+def test_fifty_archives_are_parsed_in_a_second_without_an_engine(tide: TomlArchive) -> None:
     """In a process of its own, beyond Airflow's own import; processor time, because test machines are busy."""
     text = tide.path.read_text(encoding="utf-8")
     for number in range(50):

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.dags.test_dags import K, airflow_home, bag_of, context_of, dags_of, pytestmark, tide, work
+from tests.dags.test_dags import K, bag_of, context_of, dags_of, pytestmark, tide, work
 from tests.support.toml_archives import TomlArchive
 
-__all__ = ["airflow_home", "pytestmark", "tide"]
+__all__ = ["pytestmark", "tide"]
 
 QUERY = """
 [query]

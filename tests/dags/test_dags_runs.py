@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.dags.test_dags import K, airflow_home, context_of, dags_of, pytestmark, tide, work
+from tests.dags.test_dags import K, context_of, dags_of, pytestmark, tide, work
 from tests.support.toml_archives import TomlArchive
 from tidewheel.indexing.core.slots import iso, moment
 from tidewheel.indexing.errors import Damaged, Refused
 
-__all__ = ["airflow_home", "pytestmark", "tide"]
+__all__ = ["pytestmark", "tide"]
 
 
 def scheduled_from(tide: TomlArchive, slot: int) -> Any:

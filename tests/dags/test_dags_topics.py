@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.dags.test_dags import K, airflow_home, context_of, pytestmark, work
+from tests.dags.test_dags import K, context_of, pytestmark, work
 from tests.support.broker import Broker, Message, broker
 from tests.support.toml_archives import TomlArchive
 from tidewheel.indexing.core.slots import iso
 
-__all__ = ["airflow_home"]
 pytestmark = [*pytestmark, pytest.mark.cluster, pytest.mark.usefixtures("spark")]
 
 

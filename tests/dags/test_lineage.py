@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.dags.test_dags import K, airflow_home, context_of, dags_of, pytestmark, tide
+from tests.dags.test_dags import K, context_of, dags_of, pytestmark, tide
 from tests.dags.test_dags_refresh import ask
 from tests.support.toml_archives import TomlArchive
 from tidewheel.indexing.core.definition import Source, SourceKind
 
-__all__ = ["airflow_home", "pytestmark", "tide"]
+__all__ = ["pytestmark", "tide"]
 
 PLACES = [
     (Source(SourceKind.FILES, "json", "/srv/in/{start:%Y}/{slot}.json"), "file:///srv/in", ("file", "/srv/in")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -31,15 +30,21 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\u202e"
 LATE = '\n[schedule]\ncron = "* * * * *"\nstart = 1970-01-01T00:02:00Z\n'
 
 
-@pytest.fixture(scope="module", autouse=True)
-def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An AIRFLOW_HOME of its own, set before anything imports Airflow."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AIRFLOW_HOME", str(tmp_path_factory.mktemp("airflow")))
-        patch.setenv("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
-        patch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "of tests " * 8)
-        patch.setenv("AIRFLOW__LOGGING__LOGGING_LEVEL", "WARNING")
-        yield
+@pytest.fixture
+def airflow_empty() -> None:
+    empty_airflow()
+
+
+def empty_airflow() -> None:
+    """Airflow's database of this test run, without the DAGs and runs that other tests left in it."""
+    from airflow import settings
+    from airflow.models import import_all_models
+    from airflow.models.base import Base
+
+    settings.configure_orm()
+    import_all_models()
+    Base.metadata.drop_all(settings.engine)
+    Base.metadata.create_all(settings.engine)
 
 
 @pytest.fixture(scope="module")
@@ -228,19 +233,14 @@ def test_without_a_login_nothing_is_told(file: Path, monkeypatch: pytest.MonkeyP
 
 
 def token_of(role: str | None) -> str:
-    """Of a user of Airflow's own auth manager, beside a real, empty database."""
-    from airflow import settings
+    """Of a user of Airflow's own auth manager."""
     from airflow.api_fastapi.app import init_auth_manager
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
-    from airflow.models import import_all_models
-    from airflow.models.base import Base
 
-    settings.configure_orm()
-    import_all_models()
-    Base.metadata.create_all(settings.engine)
     return str(init_auth_manager().generate_jwt(SimpleAuthManagerUser(username="somebody", role=role)))
 
 
+@pytest.mark.usefixtures("airflow_empty")
 def test_a_login_shows_what_its_rights_allow(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(file.parent))
     viewer, nobody = token_of("viewer"), token_of(None)
@@ -290,6 +290,7 @@ def known_to_airflow(folder: Path, faulty: int = 0) -> None:
         session.execute(update(DagModel).values(is_paused=False))
 
 
+@pytest.mark.usefixtures("airflow_empty")
 def test_what_is_posted_must_come_from_this_site(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader's cookie goes along with what any site sends; what stands in the way otherwise is said."""
     late(file, monkeypatch)
@@ -303,6 +304,7 @@ def test_what_is_posted_must_come_from_this_site(file: Path, monkeypatch: pytest
     assert answer("/archives/m/backfill", method="POST", Origin="http://airflow").status_code == 401
 
 
+@pytest.mark.usefixtures("airflow_empty")
 def test_who_may_trigger_the_backfill_has_a_button(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     late(file, monkeypatch)
     viewer, user = token_of("viewer"), token_of("user")

@@ -15,12 +15,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from scripts.native_services import free_port
-from tests.dags.test_operator_page import airflow_home, known_to_airflow, pytestmark, token_of
+from tests.dags.test_operator_page import empty_airflow, known_to_airflow, pytestmark, token_of
 from tests.support.browser import WIDTH, Browser, chromium, pictures_folder
 from tests.support.operated_archives import HOUR_US, OperatedArchives
 from tidewheel.indexing.core.slots import moment
-
-__all__ = ["airflow_home"]
 
 pytestmark = [*pytestmark, pytest.mark.nightly]
 PAGES = {"all": "/tidewheel/", "late": "/tidewheel/archives/readings", "healthy": "/tidewheel/archives/flows"}
@@ -39,6 +37,7 @@ def archives() -> Iterator[OperatedArchives]:
 @pytest.fixture(scope="module")
 def token(archives: OperatedArchives) -> str:
     """Of somebody who may do everything, beside a database that knows the archives' DAGs."""
+    empty_airflow()
     made = token_of("admin")
     known_to_airflow(archives.archives, faulty=1)
     a_run_waits("readings", archives.now_us - 33 * HOUR_US)

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.dags.test_dags import K, airflow_home, context_of, dags_of, pytestmark, tide, work
+from tests.dags.test_dags import K, context_of, dags_of, pytestmark, tide, work
 from tests.support.toml_archives import TomlArchive, first_slot_fed
 from tests.support.walk import walk
 from tidewheel.cli import main
 from tidewheel.indexing.durations import duration_text
 
-__all__ = ["airflow_home", "pytestmark", "tide"]  # fixtures and marks of that module, for this one as well
+__all__ = ["pytestmark", "tide"]  # fixtures and marks of that module, for this one as well
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 FILE = re.compile(r"`([a-z_]+/[a-z_/]+\.py)`")
