@@ -39,8 +39,10 @@ class ArgumentKind(StrEnum):
     FLOAT = "float"
     BOOLEAN = "boolean"
     OTHER = "text, date or time"
+    NESTED = "list or struct"
 
 
+PLAIN = tuple(kind for kind in ArgumentKind if kind is not ArgumentKind.NESTED)
 NUMBERS = (ArgumentKind.WHOLE, ArgumentKind.DECIMAL, ArgumentKind.FLOAT)
 
 
@@ -85,7 +87,7 @@ def _limited(make: Callable[[int], Aggregate]) -> Maker:
     def of_limit(_argument: Argument, limit: int) -> Aggregate:
         return make(limit)
 
-    return Maker(of_limit, limited=True)
+    return Maker(of_limit, PLAIN, limited=True)
 
 
 def _quantile(_argument: Argument, fraction: float) -> Aggregate:
@@ -136,7 +138,7 @@ MAKERS: Mapping[str, Maker] = {
     "concatenate": _limited(lists.concatenate),
     "count_distinct": _limited(distinct.count_distinct),
     "collect_distinct": _limited(distinct.collect_distinct),
-    "approx_count_distinct": Maker(_distinct, sketched=True),
+    "approx_count_distinct": Maker(_distinct, PLAIN, sketched=True),
     "approx_quantile": Maker(_quantile, NUMBERS, fractional=True),
     "kll_quantile": Maker(_kll, NUMBERS, fractional=True, sketched=True),
 }

@@ -33,6 +33,7 @@ SOURCES = frozenset(
     {"EMPTY", "BASE_TABLE", "TABLE_FUNCTION", "SUBQUERY", "JOIN", "EXPRESSION_LIST", "PIVOT", "SHOW_REF"}
 )
 SHOWN = frozenset({"DESCRIBE", "SUMMARY"})
+QUOTE_WORDS = 'a column whose name is a word of SQL, such as at, stands in double quotes: "at"'
 _NOT_SELECT = "Only SELECT statements"
 _PLAIN_NAME = re.compile(r"\w+")
 
@@ -99,7 +100,7 @@ def syntax_tree(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
     if answer["error"]:
         said = one_line(answer["error_message"])
         wrong = "it is no SELECT, and a query only reads" if said.startswith(_NOT_SELECT) else said
-        raise InvalidInput(f"the query cannot be run: {wrong}", "give one SELECT")
+        raise InvalidInput(f"the query cannot be run: {wrong}", f"give one SELECT; {QUOTE_WORDS}")
     return list(answer["statements"])
 
 

@@ -7,6 +7,7 @@ the same however often it is computed.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ from tidewheel.sql.guard import syntax_nodes, syntax_tree
 from tidewheel.sql.quoting import quote_identifier
 
 Node = dict[str, Any]
+# Words that do not stand in double quotes.
+_WORD = re.compile(r'(?<!")\b\w+\b(?!")')
 
 
 class Refused(Exception):
@@ -55,7 +58,7 @@ class SelectParser:
         try:
             statements = syntax_tree(self.connection, f"SELECT {text}\n")
         except InvalidInput as error:
-            raise Refused(key, error.message, "write it as DuckDB would take it after SELECT") from error
+            raise Refused(key, error.message, self._to_write(text)) from error
         node = statements[0]["node"] if len(statements) == 1 else {}
         empty = node.get("from_table", {}).get("type") == "EMPTY" and not node.get("modifiers")
         if node.get("type") != "SELECT_NODE" or not empty or node["group_expressions"] or node["where_clause"]:
@@ -87,6 +90,17 @@ class SelectParser:
             return False
         name, count = node["function_name"].lower(), len(node["arguments"])
         return name in self._aggregates and not (name in ("gcd", "range") and count > 1)
+
+    def _to_write(self, text: str) -> str:
+        """What to do about a text that cannot be parsed: as often as not, a column is a word of SQL as well."""
+        query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
+        words = {word for (word,) in self.connection.execute(query).fetchall()} & set(_WORD.findall(text.lower()))
+        bare = [quote_identifier(name) for name in self.columns if name.lower() in words]
+        return (
+            f"the name of a column that is a word of SQL too stands in double quotes: {', '.join(bare)}"
+            if bare
+            else "write it as DuckDB would take it after SELECT"
+        )
 
     def _serialized(self, query: str) -> str:
         return str(self.connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])

@@ -29,7 +29,12 @@ def argument_of(sql_type: str) -> Argument:
     for pattern, kind in _KINDS:
         if match := pattern.fullmatch(sql_type):
             return Argument(kind, int(match[1]) if kind is ArgumentKind.DECIMAL else 0)
-    return Argument(ArgumentKind.OTHER)
+    return Argument(ArgumentKind.NESTED if is_nested(sql_type) else ArgumentKind.OTHER)
+
+
+def is_nested(sql_type: str) -> bool:
+    """Whether values of a type are made of others."""
+    return sql_type.startswith(("STRUCT(", "MAP(", "UNION(")) or sql_type.endswith("]")
 
 
 def answer_type(call: Call) -> str:

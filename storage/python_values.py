@@ -40,6 +40,12 @@ def python_values(column: Array | ChunkedArray | pa.Array | pa.ChunkedArray) -> 
     return _by_pyarrow(column)
 
 
+def dicts(rows: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a table, by its columns' names."""
+    columns = map(python_values, rows.columns)
+    return [dict(zip(rows.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
 def _by_arro3(column: Array | ChunkedArray) -> list[Any] | None:
     """None where a value is beyond the calendar, for which arro3 gives None or fails."""
     try:

@@ -24,6 +24,7 @@ from tidewheel.heatmap import short_count
 from tidewheel.indexing.core.slots import micros
 from tidewheel.queries.standing.query import Query
 from tidewheel.views.figures import short_iso
+from tidewheel.views.rows import value_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +45,7 @@ class AnswerPlot:
 
     def name_of(self, row: Mapping[str, Any]) -> str:
         """The group of a row."""
-        return ", ".join(f"{group} = {row[group]}" for group in self.groups)
+        return ", ".join(f"{group} = {value_text(row[group]) or None}" for group in self.groups)
 
     def series(self, output: str) -> dict[str, Series]:
         """By the group's name: of those with the largest values the first few."""
@@ -70,8 +71,10 @@ class AnswerPlot:
 
 
 def answer_plot(query: Query, answers: pa.Table) -> AnswerPlot:
+    from tidewheel.storage.python_values import dicts
+
     groups, outputs = ([one.name for one in some] for some in (query.groups, query.outputs))
-    return AnswerPlot(groups, outputs, answers.to_pylist())
+    return AnswerPlot(groups, outputs, dicts(answers))
 
 
 def is_number(value: Any) -> bool:

@@ -14,20 +14,13 @@ from functools import lru_cache
 import pyarrow as pa
 from deltalake import Field, Schema
 
-from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.partials import inputs_of
+from tidewheel.local.standing.stored_types import stored_type
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import Tree
 
 _WORDS = re.compile(r"\W+")
-# Types that Delta tables of the first reader version do not have, and what holds the same values.
-_STORED = {
-    "UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT",
-    "UBIGINT": "DECIMAL(38,0)", "HUGEINT": "DECIMAL(38,0)",
-}  # fmt: skip
-_UNKNOWN = ("TIME", "INTERVAL", "UUID", "BIT", "ENUM", "MAP", "UHUGEINT", "UNION", "VARIANT", "JSON", "TIMESTAMP_")
-
 PARTIAL_COLUMNS = {"part": "VARCHAR", "fragment": "BIGINT", "signature": "INTEGER", "expiration": "BIGINT"}
 PARTIAL_KEY = ("fragment",)
 ANSWER_COLUMNS = {
@@ -36,16 +29,6 @@ ANSWER_COLUMNS = {
     "slots_late": "INTEGER",
 }  # fmt: skip
 ANSWER_KEY = ("window_end",)
-
-
-def stored_type(sql_type: str) -> str:
-    """The type in which a column of that type is stored."""
-    if sql_type.startswith(_UNKNOWN) or (sql_type.startswith("TIMESTAMP") and sql_type != "TIMESTAMP WITH TIME ZONE"):
-        raise InvalidInput(
-            f"a value of type {sql_type} cannot be kept in a Delta table",
-            "cast it, for example to VARCHAR, or a moment to TIMESTAMPTZ",
-        )
-    return _STORED.get(sql_type, sql_type)
 
 
 @lru_cache(maxsize=10_000)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.page import Fault, faulty
-from tidewheel.local.standing.columns import answer_columns, partial_columns
+from tidewheel.local.standing.columns import partial_columns
 from tidewheel.local.standing.distinct_sketches import installed
+from tidewheel.local.standing.stored_types import stored_type
 from tidewheel.local.standing.technique_folds import named_technique
 from tidewheel.queries.standing.query import Query, QueryText
 from tidewheel.queries.standing.query_fields import REFERENCE
@@ -74,6 +75,16 @@ def understood(texts: Sequence[QueryText], snapshot: Snapshot, inserted_at: str 
     return Understood(tuple(queries), tuple(faults), frozenset(names))
 
 
+def _not_kept(query: Query) -> Iterator[tuple[str, str, str]]:
+    """Groups and outputs that cannot be kept in the answers: the key, what is wrong, what to do."""
+    for key, some in (("group_by", query.groups), ("select", query.outputs)):
+        for one in some:
+            try:
+                stored_type(one.sql_type)
+            except InvalidInput as error:
+                yield key, f"{one.name}: {error.message}", error.remedy
+
+
 def _misfits(query: Query, text: QueryText, columns: Mapping[str, str], snapshot: Snapshot) -> Iterator[Fault]:
     """What of a query that can be read does not fit the archive."""
     axis = snapshot.definition.axis
@@ -88,8 +99,11 @@ def _misfits(query: Query, text: QueryText, columns: Mapping[str, str], snapshot
         named_technique(query)
     except InvalidInput as error:
         yield text.fault("technique", error.message, error.remedy)
+    unkept = list(_not_kept(query))
+    yield from (text.fault(*one) for one in unkept)
+    if unkept:
+        return
     try:
-        answer_columns(query)
         for tree in assigned([query], snapshot.definition.max_lifetime_us).trees:
             partial_columns(tree)
             _ = tree.slices

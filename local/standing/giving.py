@@ -150,7 +150,7 @@ class Giving:
         except InvalidInput as error:
             if len(queries) > 1:
                 return [one for query in queries for one in self._answers_of_each(tree, [query], due)]
-            self.failed.append(error)
+            self.failed.append(_of_query(queries[0], error))
             due.pop(queries[0].part)
             return []
 
@@ -162,3 +162,9 @@ class Giving:
             tree, self.state.axis, folder.connection, self.folds.rows_of(tree), queries, reports, self.folds.states
         )
         return stored_answers(folded, due, folder.reader.snapshot.version, self.state.slot_last or 0)
+
+
+def _of_query(query: Query, error: InvalidInput) -> InvalidInput:
+    """What kept a query from its answers, which names it."""
+    told = f"query {query.name} cannot be answered: "
+    return error if error.message.startswith(told) else InvalidInput(told + error.message, error.remedy)

@@ -37,7 +37,7 @@ from tidewheel.queries.kernels.partials import Partials, Scale, Spans, sorted_pa
 from tidewheel.queries.standing.query import Call, Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport, slot_of_report
 from tidewheel.queries.standing.tree import RECORDS, Tree
-from tidewheel.sql.select_types import answer_type
+from tidewheel.sql.select_types import answer_type, is_nested
 
 # Answers that are folded from a grid in one go: bounds the memory, not the result.
 CELLS_MAX = 1_000_000
@@ -46,8 +46,10 @@ Due = Mapping[str, Sequence[DueReport]]  # by the query's name
 
 
 def fits(query: Query) -> bool:
-    """Whether equal groups are equal to Arrow as they are to DuckDB."""
-    return not any(one.sql_type in FLOATS or one.sql_type.endswith((")", "]")) for one in query.groups)
+    """Whether equal groups are equal to Arrow as they are to DuckDB, and values have an order there."""
+    if any(one.sql_type in FLOATS or one.sql_type.endswith((")", "]")) for one in query.groups):
+        return False
+    return not any(is_nested(kind) for call in query.calls for kind in call.types)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class KernelFolder:
 
     def _segments(self, queries: Sequence[Query], due: Due) -> Segments | None:
         """The tree's grid between the windows of these queries, if it has one."""
-        if not queries or self.tree.counts is Counts.LIVE:
+        if not queries or self.tree.counts is Counts.LIVE or any(is_nested(one.sql_type) for one in self.tree.groups):
             return None
         ways = {
             self.columns[given.key][0]: way

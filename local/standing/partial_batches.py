@@ -36,6 +36,7 @@ from tidewheel.storage.ledger_store import ledger_of
 # How many values of records are in memory at a time, if no single batch has more.
 VALUES_TOGETHER = 12_000_000
 PLACES = ("ins_slot", "exp_slot")  # where a record is
+MEND = "mend the select or where of these queries, for example with try_cast or a wider type"
 Made = tuple[pa.Table, dict[int, PartialLineage]]  # partial rows as they are stored, their lineages by slot
 
 
@@ -142,14 +143,15 @@ class BatchFolder:
         oldest_us = self.now_us - tree.horizon_us - tree.ahead_us
         try:
             return PartialBuilder(tree, self.axis, self.connection).build(rows, oldest_us)
-        except duckdb.Error as error:
+        except (duckdb.Error, InvalidInput) as error:
             for slot in slots if len(slots) > 1 else ():
                 self.folded(tree, [slot], rows.filter(pc.field("ins_slot") == slot))
             asking = ", ".join(query.name for query in self.queries if tree.serves(query, 0))
+            told = error if isinstance(error, InvalidInput) else InvalidInput(one_line(str(error)), MEND)
             raise InvalidInput(
                 f"the records of slot {self.axis.name(slots[0])} cannot be folded for {asking}: "
-                f"{one_line(str(error)).rstrip('.')}. Their answers stay as they were",
-                "mend the select or where of these queries, for example with try_cast or a wider type",
+                f"{told.message.rstrip('.')}. Their answers stay as they were",
+                told.remedy,
             ) from error
 
     def _kept(self, tree: Tree, slot: int, source: str) -> tuple[pa.Table, PartialLineage] | None:

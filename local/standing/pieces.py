@@ -51,10 +51,10 @@ class Groups:
 
 
 def _comparable(column: pa.ChunkedArray) -> list[Any]:
-    """Moments as numbers: not every one of them is a moment to Python."""
+    """Moments and days as numbers: not every one of them is one to Python."""
     kind = column.type
-    if pa.types.is_timestamp(kind):
-        return list(column.cast(pa.int64()).to_pylist())
+    if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
+        return list(column.cast(pa.int64() if pa.types.is_timestamp(kind) else pa.int32()).to_pylist())
     return list(column.to_pylist())
 
 

@@ -28,6 +28,7 @@ from tidewheel.queries.operations.parts import Parts, together
 
 INSTALL = install_command("sketches")
 POINTS = 500  # 8 kB
+EMPTY = math.nan  # what sketches are given for empty text, which the library passes over; a NaN itself is never counted
 
 _COLUMNS = (Column("sketch", "BLOB"),)
 _ENTRY = struct.Struct("<dq")  # a value, and how many it stands for
@@ -80,7 +81,7 @@ def _plain(value: Any) -> Plain:
         return int(value)
     if isinstance(value, float):
         return value + 0.0  # of -0.0 too 0.0
-    return value.hex() if isinstance(value, bytes) else str(value)
+    return (value.hex() if isinstance(value, bytes) else str(value)) or EMPTY
 
 
 def _load_distinct(columns: Sequence[Any]) -> Parts:

@@ -9,7 +9,7 @@ from typing import Any
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.operation import Aggregate, Column, Operation, alone, is_missing
 
-_TIMED_LIST = (Column("entries", "STRUCT(at T1, value T0)[]"),)
+_TIMED_LIST = (Column("entries", "STRUCT(moment T1, value T0)[]"),)
 
 
 def _lift_timed(value: Any, at: Any) -> Any:

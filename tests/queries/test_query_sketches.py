@@ -72,6 +72,14 @@ def cut(chance: random.Random, values: list[Any], parts: int) -> list[list[Any]]
     return [values[low:high] for low, high in zip([0, *ends], [*ends, len(values)], strict=True)]
 
 
+@pytest.mark.parametrize("empty", ["", b""])
+def test_empty_text_is_one_more_value(empty: str | bytes) -> None:
+    """The library passes over it."""
+    other = "a" if isinstance(empty, str) else b"a"
+    assert in_parts(DISTINCT, [[empty, other, None], [empty]]) == 2
+    assert in_parts(DISTINCT, [[empty]]) == 1
+
+
 def rank_error(values: list[float], answer: float, fraction: float) -> float:
     """How far the place asked for is from the places that the answer has among sorted values."""
     low, high = bisect_left(values, answer) / len(values), bisect_right(values, answer) / len(values)

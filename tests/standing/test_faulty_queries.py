@@ -15,6 +15,7 @@ from tests.support.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.refreshed import Refreshed
+from tidewheel.sql.select_parser import Refused, SelectParser
 
 
 @pytest.fixture
@@ -152,3 +153,14 @@ def test_what_is_done_about_several_queries_is_said_once() -> None:
     wrong = Refreshed((), (), failed=failed).wrong
     assert wrong is not None
     assert (wrong.remedy, wrong.message.count("cannot be answered")) == ("mend its select", 2)
+
+
+def test_a_column_that_is_a_word_of_sql_is_told_to_stand_in_quotes() -> None:
+    parser = SelectParser({"at": "TIMESTAMPTZ", "order": "BIGINT", "k": "VARCHAR"})
+    with pytest.raises(Refused) as refused:
+        parser.expressions("select", "max(at), sum(order)")
+    assert refused.value.remedy.endswith('stands in double quotes: "at", "order"')
+    with pytest.raises(Refused) as refused:
+        parser.expressions("select", 'max("at"), sum(k')
+    assert "as DuckDB would take it" in refused.value.remedy
+    assert len(parser.expressions("select", 'max("at"), sum("order")')) == 2

@@ -15,6 +15,7 @@ from tidewheel.indexing.printable import counted
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Query
 from tidewheel.views.figures import count, short_iso, slots_name
+from tidewheel.views.rows import value_text
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
@@ -177,17 +178,24 @@ def tests_view(tested: Mapping[str, int]) -> str:
 
 
 def answers_document(name: str, answers: pa.Table) -> dict[str, Any]:
-    """For machines: the answers, moments as text."""
-    rows = [{key: _plain(value) for key, value in row.items()} for row in answers.to_pylist()]
-    return {"query": name, "answers": rows}
+    """For machines: the answers."""
+    from tidewheel.sql.json_values import json_value
+    from tidewheel.storage.python_values import dicts
+
+    return {
+        "query": name,
+        "answers": [{key: json_value(value) for key, value in row.items()} for row in dicts(answers)],
+    }
 
 
 def answers_view(answers: pa.Table) -> RenderableType:
     """The answers as a table."""
+    from tidewheel.storage.python_values import dicts
+
     if not answers.num_rows:
         return "no answer"
     table = plain_table(*answers.column_names)
-    for row in answers.slice(0, ROWS_SHOWN).to_pylist():
+    for row in dicts(answers.slice(0, ROWS_SHOWN)):
         table.add_row(*(_shown(name, value) for name, value in row.items()))
     if answers.num_rows > ROWS_SHOWN:
         return Group(table, f"and {answers.num_rows - ROWS_SHOWN} more; --json gives all")
@@ -206,15 +214,9 @@ def lacking(name: str, archive: str, answers: pa.Table) -> str:
 def _shown(name: str, value: Any) -> str:
     if name == "complete" and value is not None:
         return f"{value:.3g}"
-    return "" if value is None else str(_plain(value))
+    return value_text(value)
 
 
 def _window(query: Query) -> str:
     window_us = query.terms.window_us
     return "live" if window_us is None else duration_text(window_us)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tzinfo"):
-        return value.isoformat().replace("+00:00", "Z")
-    return value

@@ -48,7 +48,7 @@ def rows_view(result: Result, shown_max: int = ROWS_SHOWN, *, bare: bool = False
     rows = result.limited(shown_max + 1).rows()
     shown = rows[:shown_max]
     left = [i for i in range(len(result.columns)) if not all(_is_number(row[i]) for row in shown)]
-    texts = [[_text(value) for value in row] for row in shown]
+    texts = [[value_text(value) for value in row] for row in shown]
     if bare:
         table: RenderableType = plain_rows([printable(name) for name in result.columns], texts, left)
     else:
@@ -67,7 +67,7 @@ def _drawn(headers: Sequence[str], texts: Sequence[Sequence[str]], left: Sequenc
     return table
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """One value for the eye; NULL is nothing."""
     from tidewheel.sql.json_values import json_value
 
