@@ -1,37 +1,24 @@
-"""Update by Spark: a batch is read from its source, judged, and written with what stays of the files to rewrite.
+"""Update by Spark: `jobs/bring.py` brings the batch, beside the start of Java.
 
 The rest, from the plan to the commit, is `commits/update.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType
+import pyarrow as pa
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
-from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.procedure import Lap, Try
 from tidewheel.commits.update import Update
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import Written, check_sizes
-from tidewheel.indexing.core.fates import MALFORMED, UNPARSED
+from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.core.guards import NOTHING_CONFIRMED, Confirmations, guard_count
 from tidewheel.indexing.core.plan import Plan
-from tidewheel.indexing.core.plan_columns import with_new_columns
-from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.core.topics import known_offsets
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.jobs.data.drift import fitted
-from tidewheel.jobs.data.judge import Judge
-from tidewheel.jobs.data.schema import columns_of, delta_fields
-from tidewheel.jobs.data.source import Seen, SourceBatch, read_batch, refuse_missing
-from tidewheel.jobs.data.stored_rows import kept_frames
-from tidewheel.jobs.data.write import write_unparsed, write_work
-from tidewheel.jobs.process.session import open_session
+from tidewheel.jobs.process.java_start import begin_java
 
 
 def update(
@@ -50,68 +37,12 @@ def update(
     return attempt(job, procedure, dry_run=dry_run)
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """What the source gave for a plan, which new columns may have changed, and who judges it."""
-
-    plan: Plan
-    frame: DataFrame
-    source: SourceBatch
-    new: Sequence[StructField]
-    judge: Judge
-
-    @property
-    def rewritten(self) -> list[FileFact]:
-        return [change.file for change in self.plan.rewritten]
-
-
 def _bring(one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-    """Write everything the plan needs into a folder of the attempt's own."""
+    """Java starts on its own: what of Python talks to it is imported meanwhile."""
     check_sizes(one.job.location, [change.file for change in plan.rewritten])
-    spark = open_session()
-    lap("session")
-    one.job.progress("reading the source")
-    batch = _read(one, plan, spark)
-    frames = [batch.judge.judged(batch.frame, spark)]
-    lap("source")
-    frames += kept_frames(spark, one.snapshot, batch.plan, batch.new)
-    one.job.progress("writing")
-    written = write_work(one.job, one.snapshot, one.state, batch.plan, folder, frames, batch.rewritten)
-    written = _with_unparsed(one.job, batch, spark, folder, written)
-    lap("write")
-    check_conserved(one.job.command("audit"), one.state, batch.plan, written)
-    refuse_missing(one.job.require_file(), plan.slots, written.slots)
-    lap("check")
-    return Work(
-        batch.plan,
-        folder,
-        written,
-        batch.source.lineage,
-        batch.judge.capped_rows,
-        batch.judge.late_rows,
-        sum(file.rows for file in batch.rewritten),
-        tuple(delta_fields(StructType([*batch.new]))),
-        offsets=batch.source.offsets,
-    )
+    begin_java()
+    # With the first value that it is given, pyarrow looks for pandas: a second, where it is found.
+    pa.scalar(0)
+    from tidewheel.jobs.bring import bring
 
-
-def _read(one: Try, plan: Plan, spark: SparkSession) -> _Judged:
-    """The batch in the archive's columns and, where the policy takes them, new ones of its own."""
-    file, snapshot = one.job.require_file(), one.snapshot
-    seen = Seen(known_offsets(one.state.ledger.batches), one.job.clock())
-    batch = read_batch(spark, file, plan.slots, columns_of(snapshot), seen)
-    frame, new = fitted(batch.frames, snapshot, file.policy.new_column)
-    if new:
-        plan = with_new_columns(one.state, plan)
-        check_sizes(one.job.location, [change.file for change in plan.rewritten])
-    columns = StructType([*columns_of(snapshot).fields, *new])
-    return _Judged(plan, frame, batch, new, Judge(file, snapshot.definition, columns, plan))
-
-
-def _with_unparsed(job: ArchiveJob, batch: _Judged, spark: SparkSession, folder: str, written: Written) -> Written:
-    """Where something could not be parsed, also its text. Cost then: the source once more."""
-    if not any(rule == MALFORMED for _, rule in written.rules):
-        return written
-    job.progress("keeping what could not be parsed")
-    paths = write_unparsed(job, batch.judge.unparsed(batch.frame, spark), folder)
-    return replace(written, aside={**written.aside, UNPARSED: paths})
+    return bring(one, plan, folder, lap)

@@ -28,6 +28,8 @@ from tidewheel.output import BROKEN_PIPE, Output
 COMPLETE_VARIABLE = "_TIDEWHEEL_COMPLETE"
 # Who asks for a forget by the command line hears of it from the command.
 _FORGET_LOG = "tidewheel.commits.forget"
+# PySpark's helpers for tests, which it asks of every value on its way to Java whether numpy is installed.
+_ASKED_BY_PYSPARK = "pyspark.testing.utils"
 
 
 class Program(click.Group):
@@ -72,8 +74,14 @@ class _PandasHidden:
 
     @staticmethod
     def find_spec(name: str, *_: Any) -> None:
-        if name == "pandas" and "pyspark" not in sys.modules:
-            raise ModuleNotFoundError("pandas is not loaded before Spark", name=name)
+        is_hidden = name == "pandas" and "pyspark" not in sys.modules
+        if is_hidden or (name in ("pandas", "google.rpc") and _is_imported_now(_ASKED_BY_PYSPARK)):
+            raise ModuleNotFoundError(f"{name} is not loaded before Spark", name=name)
+
+
+def _is_imported_now(name: str) -> bool:
+    module = sys.modules.get(name)
+    return getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 @contextmanager

@@ -112,13 +112,15 @@ class StandingQueries:
 
     def observe(self) -> None:
         """Before a batch comes: what of it is not stored is kept, where queries ask that were not answered yet."""
-        from tidewheel.local.standing.derivation import observe_for
         from tidewheel.storage.ledger_store import ledger_of
 
         archive = self._archive
         if archive.file is None or not may_ask(archive.folder, archive.file.name):
             return
         if not ledger_of(archive.snapshot()).horizon:
+            # Only now: nearly no update needs it, and it takes a second to import.
+            from tidewheel.local.standing.derivation import observe_for
+
             observe_for(archive.job, self.understood().queries)
 
     def _refuse_to_lose(self, queries: list[Query]) -> None:

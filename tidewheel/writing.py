@@ -185,7 +185,11 @@ class Writing(Handle):
         on_plan: Callable[[TableState, Plan], None] | None = None,
     ) -> Outcome:
         with needed("to update an archive"):
+            from tidewheel.jobs.process.java_start import spark_home
             from tidewheel.jobs.update import update
+
+            # PySpark itself is imported later, beside the start of its Java.
+            spark_home()
 
         if not dry_run:
             self.queries.observe()

@@ -1,31 +1,25 @@
-"""The Java process behind Spark: started, listened to, and named where it is what failed.
-
-What Java says while it starts is kept, for it tells why it does not; once Spark stands, all goes to our standard error.
-"""
+"""The Java process behind Spark: waited for, connected to, and named where it is what failed."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections import deque
-from subprocess import TimeoutExpired
-from threading import Lock, Thread
-from typing import IO
+from collections.abc import Sequence
+from importlib import import_module
+from subprocess import Popen, TimeoutExpired
+from typing import Any
 
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
-from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from tidewheel.indexing.errors import NotInstalled, TidewheelError, Unavailable
+from tidewheel.jobs.process.java_start import JavaWords, begin_java, begun_java
 from tidewheel.storage.machine import machine_fault
 
-# Said by every JVM that Spark starts, and by no option to be silenced.
-_NO_NEWS = b"WARNING: Using incubator modules"
 _OPTIONS_NEWS = b"Picked up "
 # What Spark's start script says of a Java that ended without a word: it was killed.
 _SCRIPT_AT_A_LOSS = re.compile(rb"spark-class: line \d+: (?:CMD: bad array subscript|.*\bKilled\b)")
-_KEPT_LINES_MAX = 50
 # Spark ends its own process with this code when the heap is full.
 _OUT_OF_MEMORY = 52
 # The connection breaks a little before the process is gone.
@@ -33,57 +27,39 @@ _END_WAIT_S = 3.0
 _AGAIN = "run the command again"
 
 
-class JavaWords:
-    """What Java says on its standard error."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._kept: deque[bytes] = deque(maxlen=_KEPT_LINES_MAX)
-        self._passes_on = False
-        self._lock = Lock()
-        self._thread = Thread(target=self._listen, name="java-stderr", daemon=True)
-        self._thread.start()
-
-    def pass_on(self) -> None:
-        """Spark stands: what was said, and whatever is said from now on, goes to our standard error."""
-        with self._lock:
-            os.write(2, b"".join(self._kept))
-            self._passes_on = True
-
-    def gist(self) -> str:
-        """The first line that says what is wrong; nothing if Java ended without a word."""
-        self._thread.join(timeout=1)
-        with self._lock:
-            telling = [line for line in self._kept if not line.startswith(_OPTIONS_NEWS)]
-        lines = [line.decode(errors="replace").strip() for line in telling if not _SCRIPT_AT_A_LOSS.search(line)]
-        return next((line for line in lines if line), "")
-
-    def _listen(self) -> None:
-        with self._stream:
-            for line in self._stream:
-                if not line.startswith(_NO_NEWS):
-                    self._hear(line)
-
-    def _hear(self, line: bytes) -> None:
-        with self._lock:
-            self._kept.append(line)
-            if self._passes_on:
-                os.write(2, line)
-
-
-def start_java(conf: SparkConf) -> JavaWords | None:
-    """Start the JVM with its standard error in our hands, unless one is running or Spark itself started us."""
-    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+def start_java() -> JavaWords | None:
+    """Have a Java, begun here or before, with its standard error in our hands; unless Spark itself started us."""
+    begin_java()
+    # PySpark imports it with the first value that is handed to Java: here it costs nothing, as Java is not there yet.
+    import_module("pyspark.testing.utils")
+    begun = begun_java()
+    if begun is None:
         return None
-    reading, writing = os.pipe()
-    words = JavaWords(os.fdopen(reading, "rb"))
+    reached = begun.reached_at()
+    if reached is None:
+        raise _no_java(_gist(begun.words.kept()))
+    SparkContext._ensure_initialized(gateway=_connected(*reached, begun.process))
+    return begun.words
+
+
+def _connected(port: int, secret: str, process: Popen[bytes]) -> Any:
+    """PySpark's end of the line, as it makes it for a Java that is there already."""
+    known = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    os.environ.update(known)
     try:
-        with os.fdopen(writing, "wb") as stderr:
-            gateway = launch_gateway(conf, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
-    except PySparkRuntimeError as error:
-        raise _no_java(words.gist()) from error
-    SparkContext._ensure_initialized(gateway=gateway)
-    return words
+        gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    finally:
+        for name in known:
+            del os.environ[name]
+    gateway.proc = process
+    return gateway
+
+
+def _gist(lines: Sequence[bytes]) -> str:
+    """The first line that says what is wrong; nothing if Java ended without a word."""
+    telling = [line for line in lines if not line.startswith(_OPTIONS_NEWS) and not _SCRIPT_AT_A_LOSS.search(line)]
+    said = [line.decode(errors="replace").strip() for line in telling]
+    return next((line for line in said if line), "")
 
 
 def _no_java(said: str) -> TidewheelError:

@@ -50,6 +50,18 @@ def finished(tide: TomlArchive) -> None:
     assert tide.content() == tide.expected([0, 1])
 
 
+def test_an_update_imports_what_it_needs_and_pyspark_beside_the_start_of_java(tide: TomlArchive) -> None:
+    """What it imports before is what Java waits for; pandas and DuckDB take a second, and nothing asks for them."""
+    update = start(tide, PYTHONPROFILEIMPORTTIME="1")
+    said = update.communicate(timeout=WAIT_S)[1]
+    assert update.returncode == 0, said
+    imported = [line.rpartition("|")[2].strip() for line in said.splitlines() if line.startswith("import time:")]
+    # Modules are told of when they are done.
+    assert imported.index("tidewheel.jobs.process.java_start") < imported.index("pyspark.util")
+    assert not {"duckdb", "pandas.core", "google.protobuf"}.intersection(imported)
+    assert tide.content() == tide.expected([0, 1])
+
+
 @pytest.mark.parametrize(
     ("environment", "code", "said"),
     [

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from tests.support.processes import processes_below
 from tests.support.sockets import is_outer, listening
-from tidewheel.jobs.process.session import cluster_secret, session_conf
+from tidewheel.jobs.process.session import session_conf
+from tidewheel.jobs.process.settings import cluster_secret
 
 OURS = "-XX:+UseParallelGC"
 PLACES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_CONF_DIR")
