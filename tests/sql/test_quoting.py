@@ -2,7 +2,7 @@
 
 import duckdb
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tidewheel.indexing.errors import InvalidInput
@@ -34,14 +34,12 @@ def connection():
         yield connection
 
 
-@settings(deadline=None)
 @given(TEXT)
 @example("")
 def test_a_value_comes_back_as_it_was(connection, text):
     assert connection.execute(f"SELECT {quote_literal(text)}").fetchall() == [(text,)]
 
 
-@settings(deadline=None)
 @given(TEXT.filter(bool))
 def test_a_name_comes_back_as_it_was(connection, name):
     connection.execute(f"SELECT 1 AS {quote_identifier(name)}")
@@ -56,7 +54,6 @@ def test_known_attacks_stay_text(connection, text):
     assert connection.execute(sql).fetchall() == [(text,)]
 
 
-@settings(deadline=None)
 @given(st.lists(TEXT, max_size=5))
 def test_a_list_comes_back_as_it_was(connection, values):
     assert connection.execute(f"SELECT {quote_list(values)}::VARCHAR[]").fetchall() == [(values,)]
