@@ -170,7 +170,7 @@ class _Attempt:
         if not work.written.files:
             return
         location = self.job.location
-        folders = {file.fact.run for file in work.written.files}
+        folders = {file.fact.folder for file in work.written.files}
         there = {location.relative(info.path) for folder in folders for info in location.files_below(folder)}
         gone = sorted(file.fact.path for file in work.written.files if file.fact.path not in there)
         if gone:

@@ -36,10 +36,12 @@ def check_conserved(
         if slot in plan.slots:
             continue
         layout = state.definition.generation(record.generation).layout
+        row = layout.row_of(slot)
         for expiration, cell in record.cells.items():
-            at = (record.generation, layout.row_of(slot), layout.column_of(expiration))
+            at = (record.generation, row, layout.column_of(expiration))
             if slot in told.get(at, ()) and (plan.watermark is None or expiration > plan.watermark):
-                left = cell.minus(forgotten.get((slot, expiration), Cell(0, 0)))
+                gone = forgotten.get((slot, expiration))
+                left = cell if gone is None else cell.minus(gone)
                 if left.rows:
                     expected[at][(slot, expiration)] = left
     for at in told:

@@ -48,8 +48,8 @@ class Shape:
 class SortedFiles:
     """The files of one attempt's folder, written one after the other."""
 
-    def __init__(self, location: Location, folder: str, shape: Shape) -> None:
-        self._location, self._folder, self._shape = location, folder, shape
+    def __init__(self, location: Location, folder: str, shape: Shape, named: str = "part-{:05d}") -> None:
+        self._location, self._folder, self._shape, self._named = location, folder, shape, named
         self._subindex: SubIndex | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
@@ -103,7 +103,7 @@ class SortedFiles:
         if self._location.is_local:
             self._location.filesystem.create_dir(folder)
         number = self._numbers[self._subindex] = self._numbers.get(self._subindex, -1) + 1
-        name = f"part-{number:05d}.zstd.parquet"
+        name = f"{self._named.format(number)}.zstd.parquet"
         path = f"{folder}/{name}{_UNFINISHED if self._location.is_local else ''}"
         return _File(folder, name, path, _writer(self._location, path, self._shape))
 

@@ -6,9 +6,8 @@ the ledger just as Spark's files are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import duckdb
@@ -27,8 +26,9 @@ from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selectio
 from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.local.files import Shape, SortedFiles
-from tidewheel.local.keys import digest_of, knows, spells, typed_keys
+from tidewheel.local.keys import Wanted, digest_of, knows, spells, typed_keys
 from tidewheel.local.rows import Rows, file_schema, matching_cells, rows_of, sorted_rows
+from tidewheel.local.thinned_files import of_keys, write_thinned
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
 
@@ -91,8 +91,8 @@ class LocalHand:
         if not filled:
             return Swept()
         keys = self._keys(job.snapshot(), selection)
-        found = partial(_places_of, keys)
-        return Swept(sum(side.sweep(job.location, found, dry_run=dry_run) for side in filled))
+        found = Wanted(keys)
+        return Swept(sum(side.sweep(job.location, found.places, dry_run=dry_run) for side in filled))
 
     def _keys(self, snapshot: Snapshot, selection: Selection) -> pa.Table:
         schema = pa.schema([file_schema(snapshot).field(name) for name in snapshot.definition.key])
@@ -101,24 +101,19 @@ class LocalHand:
         return typed_keys(selection.keys, schema, snapshot.definition.name)
 
     def _write(self, one: Try, plan: Plan, sources: Sequence[FileFact], folder: str) -> None:
+        if isinstance(plan, ForgetPlan):
+            write_thinned(one, plan, folder, of_keys(Wanted(self._keys(one.snapshot, plan.selection))))
+            return
         definition, schema = one.state.definition, file_schema(one.snapshot)
         target = plan.generation
         shape = Shape(schema, definition.key[0], rows_per_file(one.state, target), target.target_file_bytes)
-        keys = self._keys(one.snapshot, plan.selection) if isinstance(plan, ForgetPlan) else None
         condition = pc.scalar(True) if plan.watermark is None else pc.field("exp_slot") > plan.watermark
         with SortedFiles(one.job.location, folder, shape) as files:
             for generation, members in _by_target(one, plan, sources):
-                rows = Rows(rows_of(one.job.location, members, schema), condition, keys)
+                rows = Rows(rows_of(one.job.location, members, schema), condition)
                 with sorted_rows(rows, generation, definition.key) as batches:
                     for subindex, batch in batches:
                         files.add(subindex, batch)
-
-
-def _places_of(keys: pa.Table, rows: pa.Table) -> Iterable[int]:
-    """Where the rows of some keys are."""
-    wanted = {tuple(row.values()) for row in keys.to_pylist()}
-    columns = (rows.column(name).to_pylist() for name in keys.column_names)
-    return [place for place, key in enumerate(zip(*columns, strict=True)) if key in wanted]
 
 
 def _by_target(one: Try, plan: Plan, sources: Sequence[FileFact]) -> Sequence[tuple[Generation, list[FileFact]]]:

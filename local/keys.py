@@ -12,13 +12,17 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from tidewheel.commits.procedure import Hand
 from tidewheel.indexing.core.receipts import Tombstone
@@ -28,6 +32,7 @@ from tidewheel.queries.kernels.partials import coded
 from tidewheel.storage.key_values import typed_key
 from tidewheel.storage.snapshot import Snapshot
 
+Truths = NDArray[np.bool_]
 _KNOWN = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
 _SPELT = (*_KNOWN, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_binary)
 DIGEST_CHARACTERS = 32
@@ -57,6 +62,30 @@ def typed_keys(keys: Sequence[Sequence[Any]], schema: pa.Schema, archive: str) -
         for place, field in enumerate(schema)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Some keys, to be found among rows. Cost: an array's lookup, and Python's for rows with a key's first value."""
+
+    keys: pa.Table
+
+    def places(self, rows: pa.Table | pa.RecordBatch) -> list[int]:
+        """Where the rows of these keys are."""
+        first, *others = self.keys.column_names
+        found: list[int] = np.flatnonzero(np.asarray(pc.is_in(rows.column(first), self._firsts))).tolist()
+        if not others or not found:
+            return found
+        told = rows.select(self.keys.column_names).take(pa.array(found, pa.int64())).to_pylist()
+        return [place for place, row in zip(found, told, strict=True) if tuple(row.values()) in self._whole]
+
+    @cached_property
+    def _firsts(self) -> pa.Array:
+        return pc.unique(self.keys.column(0))
+
+    @cached_property
+    def _whole(self) -> set[tuple[Any, ...]]:
+        return {tuple(row.values()) for row in self.keys.to_pylist()}
 
 
 def digest_of(columns: Sequence[str], values: Sequence[Any], salt: str) -> str:

@@ -34,11 +34,10 @@ _FORMAT = ds.ParquetFileFormat(
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of some files that are to be moved: all, or those that pass a condition and have none of some keys."""
+    """Rows of some files that are to be moved: those that pass a condition."""
 
     data: ds.Dataset
     condition: pc.Expression
-    without_keys: pa.Table | None = None
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -80,13 +79,9 @@ def sorted_rows(
         connection.register("places", _places(rows, generation))
         read = {mine: pc.field(name) for name, mine in names.items()}
         connection.register("stored", rows.data.scanner(columns=read, filter=rows.condition).to_reader())
-        without = ""
-        if rows.without_keys is not None:
-            connection.register("forgotten", rows.without_keys.rename_columns([names[one] for one in key]))
-            without = f"ANTI JOIN forgotten USING ({', '.join(names[one] for one in key)})"
         order = ", ".join(names[name] for name in (*key, "valid_until"))
         relation = connection.sql(
-            f"SELECT stored.*, g, e FROM stored {without} "
+            "SELECT stored.*, g, e FROM stored "
             f"JOIN places ON {names['ins_slot']} = ins AND {names['exp_slot']} = exp ORDER BY g, e, {order}"
         )
         yield _by_subindex(relation.to_arrow_reader(BATCH_ROWS), rows.data.schema, generation)

@@ -13,12 +13,13 @@ from tidewheel.indexing.core.ledger import Ledger
 
 SubIndex = tuple[int, int, int]  # generation, row g, column e
 Bound = Any  # a value of a key column's type, or None where the log has no statistics
+# In the name of a file, before the run that it stays in.
+OF_RUN = ".of-"
 
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """One data file as the log describes it. `run` names the attempt that wrote it: files of one run and one
-    sub-index are key ranges of one sorted whole.
+    """One data file as the log describes it. Files of one run and one sub-index are key ranges of one sorted whole.
 
     What only helps a reader to leave the file alone is no part of the file's identity, and may be missing.
     """
@@ -42,8 +43,15 @@ class FileFact:
         return (self.generation, self.g, self.e)
 
     @property
-    def run(self) -> str:
+    def folder(self) -> str:
+        """The folder of the attempt that wrote it."""
         return self.path.split("/", 1)[0]
+
+    @property
+    def run(self) -> str:
+        """The folder whose files it is sorted among: its own, or that of the file which it came in the place of."""
+        _, told, rest = self.path.rpartition(OF_RUN)
+        return rest.split(".", 1)[0] if told else self.folder
 
 
 @dataclass(frozen=True)

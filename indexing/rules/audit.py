@@ -189,8 +189,8 @@ def file_list_findings(files: Iterable[FileFact], attempts: Iterable[str]) -> li
         if times > 1:
             findings.append(Finding(Flaw.DOUBLED, f"{path} is in the log {times} times", None, path, 1, times))
     for file in files:
-        # A run is an attempt and the number of its folder.
-        if file.run.rpartition("-")[0] not in known:
+        # A folder's name is an attempt and a number.
+        if file.folder.rpartition("-")[0] not in known:
             message = f"no commit of tidewheel wrote {file.path}, which is in the table"
             findings.append(Finding(Flaw.FOREIGN, message, None, file.path, slots=hit_range(file)))
     return findings

@@ -21,10 +21,13 @@ from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.removing import remove_keys
 from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.staleness import slot_of_report
 from tidewheel.storage.snapshot import Snapshot
 
 
-def erase(answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: Collection[Tombstone]) -> Outcome:
+def erase(
+    answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: Collection[Tombstone], now_us: int
+) -> Outcome:
     """Delete the answers of forgotten keys; `new` are the source's tombstones that they have not met yet."""
     key, schema = source.definition.key, file_schema(source)
     fields = [schema.field(name) for name in key]
@@ -44,7 +47,8 @@ def erase(answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: 
         return hit
 
     columns = (PART, "ins_slot", *sorted({name for names in parts for name in names}))
-    return remove_keys(answers, columns, hits, tuple(new))
+    oldest_us = now_us - max(query.terms.revise_us for query in queries)
+    return remove_keys(answers, columns, hits, tuple(new), young=slot_of_report(source.definition.axis, oldest_us))
 
 
 def _keys_of(rows: pa.Table, names: Sequence[str], key: Sequence[pa.Field]) -> pa.Table:

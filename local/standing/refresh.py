@@ -229,7 +229,9 @@ class Refresh:
         key = reader.snapshot.definition.key
         known = set(ledger_of(self.answers.snapshot()).tombstones)
         new = [one for one in reader.state.ledger.tombstones if one.columns == key and one not in known]
-        return erase(self.answers, self.queries, reader.snapshot, new) if new else None
+        if not new or not self.queries:
+            return None
+        return erase(self.answers, self.queries, reader.snapshot, new, present_us(self.job, reader))
 
     def _answer_state(self, reader: SlotReader, answers: Ledger) -> AnswerState:
         return AnswerState(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,21 +19,28 @@ from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
-from tidewheel.commits.written import NOTHING_WRITTEN, check_sizes, counted, read_back
+from tidewheel.commits.written import CELL_COLUMNS, NOTHING_WRITTEN, check_sizes, counted_by, read_back
 from tidewheel.indexing.core.cells import Cell, Cells
 from tidewheel.indexing.core.plan import FileChange, Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt, Tombstone
-from tidewheel.local.new_files import write_rows
+from tidewheel.indexing.core.state import FileFact
+from tidewheel.local.keys import Truths
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.derived import PART
+from tidewheel.local.thinned_files import write_thinned
 
 Hits = Callable[[pa.Table], pa.Array]  # of a file's rows, which ones go
 
 
-def remove_keys(job: ArchiveJob, columns: Sequence[str], hits: Hits, tombstones: tuple[Tombstone, ...]) -> Outcome:
-    """Remove rows of forgotten keys, told by some columns; nothing is done if the archive has met the tombstones."""
-    return attempt(job, _Remove(columns, hits, tombstones))
+def remove_keys(
+    job: ArchiveJob, columns: Sequence[str], hits: Hits, tombstones: tuple[Tombstone, ...], young: int
+) -> Outcome:
+    """Remove rows of forgotten keys, told by some columns; nothing is done if the archive has met the tombstones.
+
+    What is left of slots from `young` on is about to be replaced.
+    """
+    return attempt(job, _Remove(columns, hits, tombstones, young=young))
 
 
 def remove_parts(job: ArchiveJob, kept: frozenset[str]) -> Outcome:
@@ -47,21 +55,21 @@ class _Remove(Procedure):
     hits: Hits
     tombstones: tuple[Tombstone, ...]
     parts_kept: frozenset[str] | None = None
-    rows_kept: dict[str, pa.Table] = field(default_factory=dict)  # by file, what stays of it
+    young: int | None = None
+    going: dict[str, Truths] = field(default_factory=dict)  # by file, which of its rows go
     gone: dict[BatchKey, dict[int, Cell]] = field(default_factory=dict)
 
     def plan(self, one: Try) -> Plan:
-        self.rows_kept, self.gone = {}, {}
+        self.going, self.gone = {}, {}
         schema = file_schema(one.snapshot)
         known = [name for name in self.columns if name in schema.names]
         for file in one.state.files if self.is_needed(one) else ():
             data = rows_of(one.job.location, [file], schema)
             hit = self.hits(data.to_table(columns=known))
             if pc.any(hit).as_py():
-                rows = data.to_table()
-                self.rows_kept[file.path] = rows.filter(pc.invert(hit))
-                self._count(rows.filter(hit), one.state.watermark)
-        changes = (FileChange(file, "holds rows that go") for file in one.state.files if file.path in self.rows_kept)
+                self.going[file.path] = np.asarray(hit)
+                self._count(data.to_table(columns=[PART, *CELL_COLUMNS]).filter(hit), one.state.watermark)
+        changes = (FileChange(file, "holds rows that go") for file in one.state.files if file.path in self.going)
         return replace(plan_nothing(one.state, Deed.FORGET), rewritten=tuple(changes), tombstones=self.tombstones)
 
     def is_needed(self, one: Try, plan: Plan | None = None) -> bool:
@@ -72,12 +80,8 @@ class _Remove(Procedure):
         if not plan.rewritten:
             return Work(plan, folder, NOTHING_WRITTEN)
         check_sizes(one.job.location, [change.file for change in plan.rewritten])
-        rows = pa.concat_tables(self.rows_kept.values())
-        if plan.watermark is not None:
-            rows = rows.filter(pc.greater(rows.column("exp_slot"), plan.watermark))
-        if rows.num_rows:
-            write_rows(one, plan, rows, folder)
-        written = read_back(one.job.location, folder, one.state.definition) if rows.num_rows else NOTHING_WRITTEN
+        write_thinned(one, plan, folder, self._going, self.young)
+        written = read_back(one.job.location, folder, one.state.definition)
         reach("files_written")
         check_conserved(one.job.command("audit"), one.state, plan, written, self._gone_by_cell())
         lap("write")
@@ -96,6 +100,9 @@ class _Remove(Procedure):
             tombstones=self.tombstones,
         )
 
+    def _going(self, file: FileFact, number: int, rows: pa.RecordBatch) -> Truths:
+        return self.going[file.path][number : number + rows.num_rows]
+
     def _dropped(self, one: Try) -> tuple[str, ...]:
         """The parts that the ledger knows and nobody keeps."""
         ledger = one.state.ledger
@@ -103,11 +110,10 @@ class _Remove(Procedure):
         return () if self.parts_kept is None else tuple(sorted(known - self.parts_kept))
 
     def _count(self, rows: pa.Table, watermark: int | None) -> None:
-        for part in pc.unique(rows.column(PART)).to_pylist():
-            for (slot, expiration), cell in counted(rows.filter(pc.equal(rows.column(PART), part))).items():
-                if watermark is None or expiration > watermark:
-                    mine = self.gone.setdefault((slot, part), {})
-                    mine[expiration] = mine[expiration].plus(cell) if expiration in mine else cell
+        for (part, slot, expiration), cell in counted_by(rows, (PART, "ins_slot", "exp_slot")).items():
+            if watermark is None or expiration > watermark:
+                mine = self.gone.setdefault((slot, part), {})
+                mine[expiration] = mine[expiration].plus(cell) if expiration in mine else cell
 
     def _gone_by_cell(self) -> dict[tuple[int, int], Cell]:
         found: dict[tuple[int, int], Cell] = {}

@@ -125,7 +125,7 @@ def dies(archive: SmallArchive, kind: str, place: str, monkeypatch: pytest.Monke
     vacuum(archive.job)
     archive.check()
     left = {path.name for path in (archive.folder / "table").glob("run-*")}
-    assert left == {file.run for file in archive.snapshot().files}
+    assert left == {file.folder for file in archive.snapshot().files}
     assert audit(archive.job, deep=False).findings == ()
 
 

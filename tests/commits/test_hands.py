@@ -108,6 +108,23 @@ def test_the_same_plan_by_either_hand_leaves_the_same(built: SmallArchive, deed:
     assert left[HandKind.LOCAL] == left[HandKind.SPARK]
 
 
+def test_a_forget_leaves_as_many_runs_as_there_were(built: SmallArchive, tmp_path: Path) -> None:
+    """What stays of a file stays in its order and in its run: the bound on runs is held as before."""
+    mine = copied(built, tmp_path)
+    before = {(file.subindex, file.run) for file in mine.snapshot().files}
+    carried_out(mine, "forget", HandKind.LOCAL)
+    carried_out(mine, "forget", HandKind.LOCAL)
+    after = mine.snapshot().files
+    assert {(file.subindex, file.run) for file in after} <= before
+    assert any(file.run != file.folder for file in after)
+    for file in after:
+        columns = [*mine.snapshot().definition.key, "valid_until"]
+        rows = pq.read_table(mine.folder / "table" / file.path, columns=columns, partitioning=None)
+        assert rows.equals(rows.sort_by([(name, "ascending") for name in columns]))
+    mine.check()
+    assert audit(mine.job).clean
+
+
 def test_what_one_hand_wrote_the_other_rewrites(built: SmallArchive, tmp_path: Path) -> None:
     chance = random.Random(5)
     for first in HandKind:

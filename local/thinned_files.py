@@ -1,0 +1,68 @@
+"""Files that only lose rows: each is written again without them, in the order and the run that it had.
+
+What is left of a sorted file is sorted, so nothing is sorted or joined here: there are as many runs as before, and
+whoever asks for the records of some slots still finds them in the files of these slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+
+from tidewheel.commits.procedure import Try
+from tidewheel.indexing.core.file_sizes import rows_per_file
+from tidewheel.indexing.core.plan import Plan
+from tidewheel.indexing.core.state import OF_RUN, FileFact
+from tidewheel.local.files import Shape, SortedFiles
+from tidewheel.local.keys import Truths, Wanted
+from tidewheel.local.rows import file_schema, rows_of
+
+WRITERS = 4
+# Of the rows of a file from a number on, those that go.
+Going = Callable[[FileFact, int, pa.RecordBatch], Truths]
+
+
+def write_thinned(one: Try, plan: Plan, folder: str, going: Going, young: int | None = None) -> None:
+    """Write what stays of the plan's files: what is alive and does not go.
+
+    From the slot `young` on rows are about to be replaced: they get files of their own, so that the rest can stay.
+    """
+    definition, generation = one.state.definition, plan.generation
+    schema = file_schema(one.snapshot)
+    shape = Shape(schema, definition.key[0], rows_per_file(one.state, generation), generation.target_file_bytes)
+
+    def write(place: int, file: FileFact) -> None:
+        part = f"part-{place:05d}-{{:05d}}"
+        cut = young if young is not None and file.ins_min < young <= file.ins_max else file.ins_max + 1
+        stored, number = rows_of(one.job.location, [file], schema).scanner(batch_size=shape.group_rows), 0
+        with (
+            SortedFiles(one.job.location, folder, shape, f"{part}{OF_RUN}{file.run}") as older,
+            SortedFiles(one.job.location, folder, shape, part) as younger,
+        ):
+            for batch in stored.to_batches():
+                stays = ~going(file, number, batch)
+                if plan.watermark is not None:
+                    stays &= np.asarray(batch.column("exp_slot")) > plan.watermark
+                number += batch.num_rows
+                is_young = np.asarray(batch.column("ins_slot")) >= cut
+                for files, mine in ((older, stays & ~is_young), (younger, stays & is_young)):
+                    if mine.any():
+                        files.add(file.subindex, batch if mine.all() else batch.filter(pa.array(mine)))
+
+    with ThreadPoolExecutor(WRITERS) as writers:
+        for done in [writers.submit(write, *change) for change in enumerate(one.file for one in plan.rewritten)]:
+            done.result()
+
+
+def of_keys(keys: Wanted) -> Going:
+    """The rows of some keys go."""
+
+    def going(file: FileFact, number: int, rows: pa.RecordBatch) -> Truths:
+        gone = np.zeros(rows.num_rows, bool)
+        gone[keys.places(rows)] = True
+        return gone
+
+    return going
