@@ -137,9 +137,9 @@ class _Folding:
                 if key not in self.batches:
                     self._put_batch(key, batch)
         if receipt.operation is Deed.FORGET and receipt.tombstones:
-            bound = max(one.slot_max for one in receipt.tombstones)
+            bound, found = max(one.slot_max for one in receipt.tombstones), {slot for slot, _ in receipt.forgotten}
             for key, batch in self.batches.items():
-                if key[0] <= bound:
+                if key[0] <= bound and (key[0] in found or not self._lies_whole(key, batch)):
                     self.batches[key] = replace(batch, erasure=receipt.head)
         for key, cells in receipt.forgotten_parts:
             if key in self.batches:
@@ -150,6 +150,13 @@ class _Folding:
             self.batches = {key: batch for key, batch in self.batches.items() if key[1] not in receipt.parts_dropped}
         for one in receipt.slots:
             self._put_batch(one.key, _batch_of(one, receipt.attempt, self.batches.get(one.key)))
+
+    def _lies_whole(self, key: BatchKey, batch: Batch) -> bool:
+        """Whether every record that came is alive in the archive: a forget that found none of them took nothing."""
+        record = self.records.get(key[0])
+        if key[1] or record is None or record.attempt != batch.attempt:
+            return False
+        return 0 < batch.rows_in == sum(cell.rows for cell in record.cells.values())
 
     def _take_parts(self, receipt: Receipt) -> None:
         if receipt.restoration is not None:

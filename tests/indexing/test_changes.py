@@ -115,19 +115,35 @@ def test_a_part_of_a_slot_is_replaced_without_the_others() -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_the_batch_map_tells_of_every_recent_slot(seed: int) -> None:
-    """Cells or none: a slot that brought nothing alive is in it, and a forget marks all that it may concern."""
+    """Cells or none: a slot that brought nothing alive is in it, and a forget marks all that it may concern: those that
+    had such a record, those of which a record was gone before, and those that are empty."""
     chance = random.Random(seed)
     span, table = 4, ModelTable(definition_of(random_generation(chance, 0, 4), 4))
     latest: dict[int, str] = {}
     erased: dict[int, int] = {}
+    came: dict[int, list[Record]] = {}
+    stones: list[tuple[object, int]] = []
+
+    def is_there(record: Record) -> bool:
+        assert table.watermark is not None
+        forgotten = any(record.key == key and record.slot <= bound for key, bound in stones)
+        return record.expiration_slot > table.watermark and not forgotten
+
     for _ in range(15):
         newest = max(latest, default=0)
         if chance.random() < 0.2 and latest:
-            table.forget(chance.randrange(8))
-            erased.update(dict.fromkeys(latest, table.version))
+            key = chance.randrange(8)
+            table.forget(key)
+            free = {
+                slot for slot, some in came.items() if some and all(is_there(one) and one.key != key for one in some)
+            }
+            met = latest.keys() - free
+            erased.update(dict.fromkeys(met, table.version))
+            stones.append((key, newest))
             continue
         slot = newest + chance.choice([-3, -1, 0, 1, 1, 2])
-        table.update({slot: random_batch(chance, slot, span)})
+        came[slot] = random_batch(chance, slot, span)
+        table.update({slot: came[slot]})
         latest[slot] = str(table.version)
         erased.pop(slot, None)
         assert table.watermark is not None

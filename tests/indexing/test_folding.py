@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -75,12 +76,29 @@ def some_receipt(chance: random.Random, ledger: Ledger, version: int) -> Receipt
     elif act == "forget":
         stone = Tombstone(("key",), f"{version}", watermark - chance.randrange(0, SPAN))
         values |= {"operation": Deed.FORGET, "tombstones": (stone, stone)}
+        whole = [slot for slot, part in sorted(ledger.batches) if not part and slot in ledger.records]
+        found = [(slot, dict(list(ledger.records[slot].cells.items())[:1])) for slot in whole if chance.random() < 0.3]
+        values["forgotten"] = tuple((slot, cells) for slot, cells in found if cells)
     elif act == "erase":
         keyed = [(key, part_cells(ledger, key)) for key in sorted(ledger.batches) if key[1]]
         some = [one for one in keyed if one[1]][:1]
         values["forgotten_parts"] = tuple(some)
         values["forgotten"] = tuple((key[0], cells) for key, cells in some)
     return Receipt(**{**vars(base), **values})
+
+
+def test_a_forget_meets_the_batches_that_it_took_something_from_or_may_have() -> None:
+    """Slot 1: nothing found. Slot 2: something was. Slot 3 had a record that is not stored. Slot 4 came later."""
+    cells = {9: Cell(2, 5)}
+    slots = [SlotReceipt(slot, 2 + (slot == 3), 2, slot == 3, 0, 0, 0, cells) for slot in (1, 2, 3, 4)]
+    came = Receipt(Deed.UPDATE, "a0", 4, 4, 0, 0, slots=tuple(slots))
+    stone = Tombstone(("key",), "digest", 3)
+    forget = Receipt(Deed.FORGET, "a1", 5, 4, 0, 0, forgotten=((2, {9: Cell(1, 3)}),), tombstones=(stone,))
+    ledger = fold_all(Ledger(), [(0, came), (1, forget)], SPAN)
+    assert {slot: batch.erasure for (slot, _), batch in ledger.batches.items()} == {1: 0, 2: 5, 3: 5, 4: 0}
+    again = fold_all(ledger, [(2, replace(forget, attempt="a2", head=6, forgotten=()))], SPAN)
+    assert again.batches[1, ""].erasure == 0
+    assert again.batches[2, ""].erasure == 6, "of what is not all there, nobody can tell"
 
 
 def brought(chance: random.Random, slot: int, part: str, watermark: int) -> SlotReceipt:

@@ -11,6 +11,7 @@ from tidewheel.indexing.core.receipts import (
     AppliedParts,
     Batch,
     Batches,
+    BatchKey,
     Deed,
     Receipt,
     SlotReceipt,
@@ -77,9 +78,8 @@ def _batches_after(ledger: Ledger, receipt: Receipt, span: int, horizon: int) ->
         batches = {**receipt.observation.batches, **batches}
     if receipt.operation is Deed.FORGET and receipt.tombstones:
         bound = max(one.slot_max for one in receipt.tombstones)
-        batches = {
-            key: replace(batch, erasure=receipt.head) if key[0] <= bound else batch for key, batch in batches.items()
-        }
+        met = {key for key in batches if key[0] <= bound and not _is_free(ledger, receipt, key)}
+        batches |= {key: replace(batches[key], erasure=receipt.head) for key in met}
     for key, cells in receipt.forgotten_parts:
         if key in batches:
             # What it was made of is no longer what it holds: whoever compares makes it again.
@@ -136,3 +136,12 @@ def _relevant(tombstones: tuple[Tombstone, ...], watermark: int | None, span: in
     if watermark is None:
         return tombstones
     return tuple(dict.fromkeys(one for one in tombstones if one.matters_at(watermark, span)))
+
+
+def _is_free(ledger: Ledger, receipt: Receipt, key: BatchKey) -> bool:
+    """Whether a forget found nothing of a slot all of whose records were there to be searched."""
+    record, batch = ledger.records.get(key[0]), ledger.batches.get(key)
+    if key[1] or record is None or batch is None or key[0] in dict(receipt.forgotten):
+        return False
+    is_its = record.attempt == batch.attempt
+    return is_its and 0 < batch.rows_in == sum(cell.rows for cell in record.cells.values())
