@@ -24,6 +24,7 @@ from tidewheel.indexing.printable import one_line
 from tidewheel.local.rows import file_schema
 from tidewheel.local.standing.budget import Budget
 from tidewheel.local.standing.derived import PartRows, filtered
+from tidewheel.local.standing.erased_partials import erased_partials
 from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.slot_rows import SlotReader
 from tidewheel.local.standing.stored_rows import digests, kept_partials, stored_partials
@@ -64,7 +65,15 @@ class BatchFolder:
         keys = {one.key for one in stale}
         lineages: dict[BatchKey, tuple[str, ...]] = {}
         tables: list[pa.Table] = []
-        asked = sorted({slot for slot, _ in keys})
+        for tree in trees:
+            mine = [slot for slot, part in keys if part == tree.name]
+            table, told = erased_partials(self.partials, self.reader, tree, mine)
+            if told:
+                lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}
+                tables.append(table)
+        keys -= lineages.keys()
+        asked, names = sorted({slot for slot, _ in keys}), {part for _, part in keys}
+        trees = [tree for tree in trees if tree.name in names]
         for slots in self.together(asked, self.columns_asked(trees), budget.slots_first):
             if tables and budget.is_spent():
                 break
@@ -79,7 +88,7 @@ class BatchFolder:
                     continue
                 lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}
                 tables.append(table)
-        return PartRows(pa.concat_tables(tables, promote_options="default") if tables else None, lineages)
+        return PartRows(pa.concat_tables(tables, promote_options="permissive") if tables else None, lineages)
 
     def _guilty(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> frozenset[str]:
         """Of the queries that share a tree whose records cannot be folded those that are to blame."""
@@ -162,4 +171,4 @@ class BatchFolder:
         if lineage is None or lineage.source.split(" ")[0] != source.split(" ", maxsplit=1)[0]:
             return None
         coverage = replace(lineage.coverage, why="may hold what was forgotten, as its queries ask: erasure = keep")
-        return kept_partials(self.partials, snapshot, tree, slot), replace(lineage, source=source, coverage=coverage)
+        return kept_partials(self.partials, snapshot, tree, [slot]), replace(lineage, source=source, coverage=coverage)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import answer_columns, partial_columns
@@ -117,10 +118,15 @@ def loaded_partials(job: ArchiveJob, snapshot: Snapshot, tree: Tree) -> pa.Table
     return rows.to_table(columns={name: pc.field(stored) for name, stored in columns.items()}, filter=condition)
 
 
-def kept_partials(job: ArchiveJob, snapshot: Snapshot, tree: Tree, slot: int) -> pa.Table:
-    """The partial rows of a tree and slot as they are stored, to be stored again."""
-    condition = (pc.field(PART) == tree.name) & (pc.field("ins_slot") == slot)
+def kept_partials(job: ArchiveJob, snapshot: Snapshot, tree: Tree, slots: Sequence[int]) -> pa.Table:
+    """The partial rows of a tree and some slots as they are stored, to be stored again."""
+    schema = file_schema(snapshot)
+    expiration = ["expiration"] if tree.counts is Counts.LIVE else []
+    stored = [column for column, _ in partial_columns(tree).values()]
+    names = [PART, "ins_slot", "fragment", "signature", *expiration, *stored, "valid_until"]
+    condition = (pc.field(PART) == tree.name) & pc.field("ins_slot").isin(list(slots))
     if snapshot.watermark is not None:
         condition &= pc.field("exp_slot") > snapshot.watermark
-    rows = rows_of(job.location, snapshot.files, file_schema(snapshot)).to_table(filter=condition)
-    return rows.drop_columns(["exp_slot", "row_hash"])
+    files = [file for file in snapshot.files if any(file.ins_min <= slot <= file.ins_max for slot in slots)]
+    check_sizes(job.location, files)
+    return rows_of(job.location, files, schema).to_table(columns=names, filter=condition)

@@ -46,6 +46,7 @@ TOTAL = query_of(
 BY_KEY = query_of(
     "by_key", 'select = "max(v) as most"\ngroup_by = ["k"]\nwindow = "2m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"'
 )
+OVER_3M = 'window = "3m"\nslide = "1m"\nrevise = "9m"\nkeep = "1h"'
 ALIVE = query_of("alive", 'select = "count(*) as n"\nwindow = "live"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"')
 
 
@@ -449,6 +450,54 @@ def test_where_rows_are_gone_the_query_says_what_a_forget_does(
     found = answers(archive, query, minutes=True)[3,]
     assert found["total"] == total
     assert found["complete"] == pytest.approx(complete)
+
+
+def test_where_rows_are_gone_a_key_that_is_a_group_leaves_and_the_rest_stays_whole(tmp_path: Path) -> None:
+    """Groups that hold the whole key tell by themselves what goes: no record is asked for."""
+    archive = LocalArchive(tmp_path, grace_us=1).create()
+    queries = [
+        query_of("by_key", f'select = "sum(v) as s, avg(x) as x"\ngroup_by = ["k"]\n{OVER_3M}'),
+        query_of("alive_by_key", f'select = "count(*) as n"\ngroup_by = ["r", "k"]\ncounts = "live"\n{OVER_3M}'),
+    ]
+    archive.update({0: [event(0, 2, "gone", lives=2), event(0, 7, "a", lives=2)]})
+    archive.update({1: [event(1, 2, "gone", lives=9), event(1, 3, "a", lives=9)]})
+    refresh(archive.job, queries)
+    archive.update({2: [event(2, 1, "a", lives=9)]})
+    refresh(archive.job, queries)
+    vacuum_everything(archive)
+    forget(archive.job, keys=[("gone",)])
+    done = refresh(archive.job, queries)
+    assert {(one.slot, one.why) for one in done.stale} == {(0, "forgotten"), (1, "forgotten")}
+    found = answers(archive, queries[0], minutes=True)
+    assert {key: (one["s"], one["complete"]) for key, one in found.items() if key[0] == 3} == {(3, "a"): (11, 1.0)}
+    alive = answers(archive, queries[1], minutes=True)
+    assert {key[2]: one["n"] for key, one in alive.items() if key[0] == 3} == {"a": 2}
+    assert refresh(archive.job, queries) == Refreshed((), ())
+    assert audit_is_clean(archive)
+
+
+def test_a_predicate_and_a_key_forgotten_since_are_both_gone(tmp_path: Path, spark: object) -> None:
+    """A group tells nothing of single records: partials that a predicate met are made of the records again."""
+    archive = LocalArchive(tmp_path).create()
+    query = query_of("by_key", f'select = "sum(v) as s"\ngroup_by = ["k"]\n{OVER_3M}')
+    for slot in range(3):
+        archive.update({slot: [event(slot, v, k, lives=9) for v, k in ((1, "a"), (2, "a"), (4, "gone"))]})
+        refresh(archive.job, [query])
+    forget(archive.job, where="v = 2")
+    forget(archive.job, keys=[("gone",)])
+    refresh(archive.job, [query])
+    assert {key: one["s"] for key, one in answers(archive, query, minutes=True).items() if key[0] == 3} == {(3, "a"): 3}
+    assert audit_is_clean(archive)
+
+
+def test_a_slot_in_which_a_forget_found_nothing_is_not_folded_again(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path, span=30).create()
+    for slot in range(4):
+        archive.update({slot: [event(slot, 1, "gone" if slot == 2 else "a", lives=20)]})
+    refresh(archive.job, [TOTAL])
+    forget(archive.job, keys=[("gone",)])
+    assert [one.slot for one in refresh(archive.job, [TOTAL]).stale] == [2]
+    assert answers(archive, TOTAL, minutes=True)[4,]["total"] == 2
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,0 +1,98 @@
+"""Partials of which a forgotten key is a group of its own: its rows leave, all others stay, and no record is read.
+
+That is so where the tree's groups hold the whole key and its rows all records of the batch, and where all that was
+forgotten of these slots was told by the key. A tombstone is a digest, so keys are told apart by theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.batches import source_of
+from tidewheel.indexing.core.receipts import Tombstone
+from tidewheel.local.keys import covered_rows, spells
+from tidewheel.local.rows import file_schema
+from tidewheel.local.standing.columns import partial_columns
+from tidewheel.local.standing.slot_rows import SlotReader
+from tidewheel.local.standing.stored_rows import digests, kept_partials
+from tidewheel.queries.standing.lineage import Cover, PartialLineage
+from tidewheel.queries.standing.tree import Tree
+from tidewheel.storage.ledger_store import ledger_of
+
+Lineages = dict[int, PartialLineage]  # by slot
+
+
+def erased_partials(
+    partials: ArchiveJob, reader: SlotReader, tree: Tree, slots: Iterable[int]
+) -> tuple[pa.Table, Lineages]:
+    """The partial rows of those slots of which only keys that are groups went, as they are stored, without these keys;
+    and their lineages."""
+    names = _key_columns(reader, tree)
+    lineages = {slot: one for slot in slots if (one := _erased(partials, reader, tree, slot))} if names else {}
+    if names is None or not lineages:
+        return pa.table({}), {}
+    rows = kept_partials(partials, partials.snapshot(), tree, sorted(lineages))
+    gone = _covered(reader, rows, names)
+    stays, left = pc.invert(gone), _as_folded(rows, tree)
+    touched = {tuple(row.values()) for row in left.filter(gone).select(["ins_slot", "fragment"]).to_pylist()}
+    told = digests(left.filter(stays)) if touched else {}
+    for slot in {slot for slot, _ in touched}:
+        fragments, now = dict(lineages[slot].fragments), told.get(slot, {})
+        for number in (number for at, number in touched if at == slot):
+            fragments.pop(number)
+            fragments |= {number: now[number]} if number in now else {}
+        lineages[slot] = replace(lineages[slot], fragments=fragments)
+    return rows.filter(stays), lineages
+
+
+def _key_columns(reader: SlotReader, tree: Tree) -> list[str] | None:
+    """The stored columns of a tree that hold the source's key; None if they do not tell every key from others."""
+    key, schema = reader.snapshot.definition.key, file_schema(reader.snapshot)
+    numbers = {one.sql.strip('"'): f"g{number}" for number, one in enumerate(tree.groups)}
+    # Equal values of other types may be spelt, and so be forgotten, one by one.
+    if not all(name in numbers for name in key) or not spells(pa.schema([schema.field(name) for name in key])):
+        return None
+    stored = partial_columns(tree)
+    return [stored[numbers[name]][0] for name in key]
+
+
+def _erased(partials: ArchiveJob, reader: SlotReader, tree: Tree, slot: int) -> PartialLineage | None:
+    """What the slot's partials are made of once the keys are gone; None if they have to be made from the records.
+
+    Of one batch ever more is forgotten, as no undo goes back over a forget.
+    """
+    batch = reader.state.ledger.batches.get((slot, ""))
+    known = ledger_of(partials.snapshot()).batches.get((slot, tree.name))
+    if batch is None or known is None or not known.lineage:
+        return None
+    lineage, key = PartialLineage.from_texts(known.lineage), reader.snapshot.definition.key
+    is_same = lineage.source.split(" ")[0] == batch.attempt and lineage.coverage.cover is Cover.ALL
+    if not is_same or any(one.columns != key for one in _tombstones(reader, slot)):
+        return None
+    return replace(lineage, source=source_of(batch))
+
+
+def _tombstones(reader: SlotReader, slot: int) -> Sequence[Tombstone]:
+    return [one for one in reader.state.ledger.tombstones if one.slot_max >= slot]
+
+
+def _covered(reader: SlotReader, rows: pa.Table, names: Sequence[str]) -> pa.Array:
+    """Which partial rows are of keys that were forgotten."""
+    snapshot = reader.snapshot
+    key, schema = snapshot.definition.key, file_schema(snapshot)
+    columns = [rows.column(stored).cast(schema.field(name).type) for stored, name in zip(names, key, strict=True)]
+    keys = pa.table([rows.column("ins_slot"), *columns], names=["ins_slot", *key])
+    own = [one for one in reader.state.ledger.tombstones if one.columns == key]
+    return covered_rows(reader.job.hand, snapshot, keys, own)
+
+
+def _as_folded(rows: pa.Table, tree: Tree) -> pa.Table:
+    """Stored rows under the names that folds give them, as digests are made of them."""
+    plain = {name: name for name in ("ins_slot", "fragment", "signature", "expiration") if name in rows.column_names}
+    named = plain | {name: stored for name, (stored, _) in partial_columns(tree).items()}
+    return rows.select(list(named.values())).rename_columns(list(named))
