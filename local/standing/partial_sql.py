@@ -102,11 +102,15 @@ def lifted(given: Input, buckets: Sequence[int] = ()) -> tuple[str, ...] | None:
     return None
 
 
-def collected(given: Input) -> str:
-    """A group's inputs as a list, for operations that fold them themselves; each once where that is the same."""
+def collected(given: Input, at: str) -> str:
+    """A group's inputs as a list, for operations that fold them themselves; each once where that is the same.
+
+    Where the order is a part of the answer, it is that of their times `at`, then of the values: files have another.
+    """
     inputs = ", ".join(f"'i{number}': {one}" for number, one in enumerate(given.clean))
     each_once = given.operation.idempotent and given.operation.commutative
-    return f"list({'DISTINCT ' if each_once else ''}{{{inputs}}})"
+    order = "" if given.operation.commutative else f" ORDER BY {', '.join([at, *given.clean])}"
+    return f"list({'DISTINCT ' if each_once else ''}{{{inputs}}}{order})"
 
 
 def combined(given: Input, columns: Sequence[str]) -> tuple[str, ...] | None:

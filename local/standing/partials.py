@@ -129,7 +129,7 @@ class PartialBuilder:
             buckets = [row[0] for row in self.connection.execute(buckets_query(given, self._signed)).fetchall()]
         columns = lifted(given, buckets)
         if columns is None:
-            return (collected(given),)
+            return (collected(given, AT),)
         return [f"({sql})::{kind}" for sql, kind in zip(columns, given.column_types, strict=True)]
 
     def _folded(self, table: pa.Table, inputs: Sequence[Input]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Bounded lists: the first or last n by time, and all values in order of arrival up to a stated limit."""
+"""Bounded lists: the first or last n by time, and all values up to a stated limit, batch by batch, each by time."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def _without_prefix(total: Any, oldest: Any) -> Any:
 
 @cache
 def concatenation(limit: int) -> Operation:
-    """All values in order of arrival. Its inverse takes the prefix away: the one class-INV operation that is not
-    commutative, so it tells whether a technique takes the right side."""
+    """All values in the order in which they are given. Its inverse takes the prefix away: the one class-INV operation
+    that is not commutative, so it tells whether a technique takes the right side."""
     _checked_limit("concatenate", limit)
 
     def checked(values: Any) -> Any:

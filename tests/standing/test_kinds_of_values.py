@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.standing.test_faulty_queries import archive, query, run, write
-from tests.support.local_archive import LocalArchive
+from tests.support.local_archive import MINUTE_US, Event, LocalArchive
 
 __all__ = ["archive"]  # the fixture
 
@@ -38,6 +38,17 @@ def test_lists_of_values_hold_what_they_were(archive: LocalArchive) -> None:
     (one,) = given(archive, select)
     assert (one["f"], one["t"], one["c"]) == (["a"], ["1970-01-01T00:05:00.000001Z"], ["a", "b"])
     assert one["b"] == ["0x61", "0x62"]
+
+
+def test_what_is_listed_stands_by_time_whatever_the_order_of_files(archive: LocalArchive) -> None:
+    at_us = 6 * MINUTE_US
+    rows = [
+        Event(key, 1, at_us + after, at_us + 3 * MINUTE_US) for key, after in (("c", 1), ("a", 3), ("d", 2), ("b", 2))
+    ]
+    archive.update({6: rows})
+    (one,) = given(archive, "concatenate(k, 9) as c")
+    assert one["c"] == ["c", "b", "d", "a"]
+    assert run("audit", "m.answers", "--deep")[0] == run("audit", "m.partials", "--deep")[0] == 0
 
 
 @pytest.mark.parametrize("technique", ["", "sql"])
