@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
-from tidewheel.indexing.archive_file.sample import Life, Sample, SampleColumn, archive_names, counted_life
+from tidewheel.indexing.archive_file.sample import Life, Sample, SampleColumn, archive_names, counted_life, spark_name
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import first_line
 from tidewheel.sql.connections import open_connection
@@ -23,6 +23,7 @@ _SPARK_TYPES = {
     "UTINYINT": "smallint", "USMALLINT": "int", "UINTEGER": "bigint", "FLOAT": "float", "DOUBLE": "double",
     "BOOLEAN": "boolean", "BLOB": "binary", "DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NS": "timestamp",
     "TIMESTAMP_MS": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp", "UUID": "string",
+    "JSON": "string",
 }  # fmt: skip
 
 
@@ -35,7 +36,7 @@ def read_sample(path: Path, shown: str) -> Sample:
     try:
         types = connection.execute(f"SELECT * FROM {source} LIMIT 0").description or []
         names = archive_names(str(name) for name, *_ in types)
-        columns = [(names[str(name)], _spark_type(str(kind))) for name, kind, *_ in types]
+        columns = [(names[str(name)], _spark_type(kind)) for name, kind, *_ in types]
         renamed = ", ".join(f"{quote_identifier(old)} AS {quote_identifier(new)}" for old, new in names.items())
         source = f"(SELECT {renamed} FROM {source})"
         rows, *figures = connection.execute(f"SELECT {_figures(columns)} FROM {source}").fetchone() or (0,)
@@ -43,14 +44,16 @@ def read_sample(path: Path, shown: str) -> Sample:
             SampleColumn(name, kind, *figures[at * 4 : at * 4 + 4]) for at, (name, kind) in enumerate(columns)
         )
         lives = tuple(_lives(connection, source, found))
+        options = _csv_options(connection, files) if form == "csv" else {}
     except duckdb.Error as error:
         raise InvalidInput(
-            f"the sample {path} cannot be read: {first_line(error)}", "give a Parquet, CSV or JSON file"
+            f"the sample {path} cannot be read: {first_line(error)}",
+            "give a Parquet file, or CSV or JSON in UTF-8",
         ) from error
     renames = {old: new for old, new in names.items() if old != new}
     if not rows:
         raise InvalidInput(f"the sample {path} holds no records", "give a file that holds some")
-    return Sample(shown, form, rows, sum(map(os.path.getsize, files)), found, lives, renames)
+    return Sample(shown, form, rows, sum(map(os.path.getsize, files)), found, lives, renames, options)
 
 
 def _files(path: Path) -> list[Path]:
@@ -73,11 +76,23 @@ def _format(path: Path) -> str:
     )
 
 
-def _spark_type(kind: str) -> str:
-    if kind.endswith("[]"):
-        inner = _spark_type(kind.removesuffix("[]"))
+def _spark_type(kind: Any) -> str:
+    """What Spark calls a type of DuckDB's, whose parts it has as `children`; "" where it has none."""
+    if kind.id == "list":
+        inner = _spark_type(kind.children[0][1])
         return f"array<{inner}>" if inner else ""
-    return kind.lower() if re.fullmatch(r"DECIMAL\(\d+,\d+\)", kind) else _SPARK_TYPES.get(kind, "")
+    if kind.id == "struct":
+        inner_types = {name: _spark_type(child) for name, child in kind.children}
+        told = ", ".join(f"{spark_name(name)}: {inner}" for name, inner in inner_types.items())
+        return f"struct<{told}>" if all(inner_types.values()) else ""
+    return str(kind).lower() if kind.id == "decimal" else _SPARK_TYPES.get(str(kind), "")
+
+
+def _csv_options(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> dict[str, str]:
+    """How the first file is written, as Spark has to be told."""
+    sniffed = "SELECT Delimiter, HasHeader FROM sniff_csv($file)"
+    delimiter, has_header = connection.execute(sniffed, {"file": str(files[0])}).fetchone() or (",", True)
+    return {"header": str(has_header).lower(), **({"sep": delimiter} if delimiter != "," else {})}
 
 
 def _figures(columns: list[tuple[str, str]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidewheel.indexing.archive_file.sample import Guess, Sample, nice_duration
+from tidewheel.indexing.archive_file.sample import Guess, Sample, nice_duration, spark_name
 from tidewheel.indexing.durations import duration_text, parse_duration
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import counted, printable
@@ -24,7 +24,7 @@ def new_archive_file(name: str, sample: Sample, guess: Guess) -> str:
         )
     return f"""\
 # The archive {name}, drafted from {printable(sample.path)}: {counted(sample.rows, "record")}.
-# Columns: {", ".join(f"{column.name} {column.type or '(nested)'}" for column in sample.columns)}
+# Columns: {", ".join(f"{column.name} {column.type or '(no type)'}" for column in sample.columns)}
 # Every key of this file is explained in {REFERENCE}. Look at what says CHECK, then: tidewheel init {name}
 
 [archive]
@@ -102,11 +102,15 @@ def _source_text(sample: Sample, guess: Guess) -> str:
     lines.append(f"format = {toml_text(sample.format)}")
     if sample.format != "parquet":
         given = {new: old for old, new in sample.renames.items()}
-        columns = ", ".join(f"{given.get(one.name, one.name)} {one.type}" for one in sample.columns if one.type)
-        lines.append(f"schema = {toml_text(columns)}")
+        said = {one.name: f"{spark_name(given.get(one.name, one.name))} {one.type}" for one in sample.columns}
+        if lacking := [one.name for one in sample.columns if not one.type]:
+            lines.append(
+                f"# CHECK: the schema has no type for {printable(', '.join(lacking))}, which would be left out."
+            )
+        lines.append(f"schema = {toml_text(', '.join(said[one.name] for one in sample.columns if one.type))}")
     if sample.renames:
         lines.append("# The archive has columns of these names itself, or cannot have such names.")
         lines.append(f"rename = {toml_text(dict(sample.renames))}")
-    if sample.format == "csv":
-        lines.append('options = { header = "true" }')
+    if sample.options:
+        lines.append(f"options = {toml_text(dict(sample.options))}")
     return "\n".join(lines)

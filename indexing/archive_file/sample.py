@@ -64,6 +64,7 @@ class Sample:
     columns: tuple[SampleColumn, ...]
     lives: tuple[Life, ...] = ()
     renames: Mapping[str, str] = field(default_factory=dict)  # from the source's names, where an archive has others
+    options: Mapping[str, str] = field(default_factory=dict)  # of Spark's reader
 
 
 @dataclass(frozen=True)
@@ -220,6 +221,15 @@ def archive_names(names: Iterable[str]) -> dict[str, str]:
             new += "_"
         given[name] = new
     return given
+
+
+def spark_name(name: str) -> str:
+    """A column as a schema of Spark names it.
+
+    >>> spark_name("bytes"), spark_name("src ip")
+    ('bytes', '`src ip`')
+    """
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else "`" + name.replace("`", "``") + "`"
 
 
 def nice_duration(duration_us: int) -> str:

@@ -70,6 +70,42 @@ def test_the_archive_of_such_a_file_takes_its_sample(folder: Path, spark: object
     assert len(rows["rows"]) == 25
 
 
+HOUR = ("2026-11-18T04:00:00Z", "2026-11-18T05:00:00Z")
+NESTED = {"user": {"id": 7, "first name": "z"}, "src ip": "i", "at": HOUR[0], "until": HOUR[1]}
+AWKWARD = {
+    "semicolons.csv": "".join(";".join(row) + "\n" for row in (("id", "at", "until"), ("x", *HOUR), ("y", *HOUR))),
+    "tabs.tsv": "".join("\t".join(row) + "\n" for row in (("id", "at", "until"), ("x", *HOUR), ("y", *HOUR))),
+    "headless.csv": "".join(",".join(row) + "\n" for row in (("x", *HOUR), ("y", *HOUR))),
+    "nested.json": "".join(json.dumps({"id": key, **NESTED}) + "\n" for key in "xy"),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_an_awkward_sample_is_taken_whole(folder: Path, spark: object, name: str) -> None:
+    """Another delimiter, no header, names with spaces, values of several parts."""
+    sample = folder / "in" / f"2026-11-18T0400.{name.split('.')[1]}"
+    sample.parent.mkdir()
+    sample.write_text(AWKWARD[name])
+    assert new("awkward", sample).exit_code == 0
+    text = (folder / "archives/awkward.toml").read_text()
+    assert "CHECK: the schema" not in text
+    assert CliRunner().invoke(main, ["init", "awkward"]).exit_code == 0
+    done = CliRunner().invoke(main, ["update", "awkward", "--slot", "2026-11-18T04:00Z", "--json"])
+    assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(main, ["scan", "awkward", "--as-of", "2026-11-18T04:30Z", "--json"])
+    rows = json.loads(done.stdout)["rows"]
+    assert sorted(row.get("id", row.get("column0")) for row in rows) == ["x", "y"]
+    if name == "nested.json":
+        assert all((row["user"], row["src_ip"]) == ({"id": 7, "first name": "z"}, "i") for row in rows)
+
+
+def test_a_column_that_no_schema_can_name_is_told(folder: Path) -> None:
+    sample = folder / "in.json"
+    sample.write_text("".join(json.dumps({"id": key, "gap": "10:00:00"}) + "\n" for key in "xy"))
+    assert new("lacking", sample).exit_code == 0
+    assert "CHECK: the schema has no type for gap" in (folder / "archives/lacking.toml").read_text()
+
+
 def test_nothing_is_written_over(folder: Path) -> None:
     sample = written(folder / "in/flows.parquet", FLOWS)
     assert new("flows", sample).exit_code == 0
