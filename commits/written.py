@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,10 +20,11 @@ from tidewheel.indexing.core.fates import COUNTED, FATES, QUARANTINED, UNSTORED,
 from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.errors import Damaged
 from tidewheel.storage.entry import NewFile
-from tidewheel.storage.location import Location
+from tidewheel.storage.location import ListedFile, Location
 
 # What a file's cells are counted from.
 CELL_COLUMNS = ["ins_slot", "exp_slot", "row_hash"]
+READERS = 4
 
 
 @dataclass(frozen=True)
@@ -53,35 +56,49 @@ NOTHING_WRITTEN = Written((), {}, {}, {}, {})
 
 
 def read_back(location: Location, attempt: str, definition: Definition) -> Written:
-    """The attempt's files as they lie there. Cost: their footers, and three narrow columns."""
+    """The attempt's files as they lie there, several at a time. Cost: their footers, and three narrow columns."""
     files: list[NewFile] = []
     cells: dict[SubIndex, dict[tuple[int, int], Cell]] = {}
     fates: dict[tuple[int, int], int] = {}
     rules: dict[tuple[int, int], int] = {}
     aside: dict[int, tuple[str, ...]] = {}
-    for info in sorted(location.files_below(attempt), key=lambda one: one.path):
-        if not info.base_name.endswith(".parquet") or info.base_name.startswith("."):
-            continue
-        # A task that was given up may still be writing, in a folder that Spark set aside.
-        if location.relative(info.path).startswith(f"{attempt}/_temporary/"):
-            continue
+    infos = _data_files(location, attempt)
+    with ThreadPoolExecutor(READERS) as readers:
+        contents = list(readers.map(partial(_content, location, definition.key), infos))
+    for info, (cells_here, statistics) in zip(infos, contents, strict=True):
         subindex = _subindex_of(info.path)
-        with pq.ParquetFile(location.filesystem.open_input_file(info.path)) as parquet:
-            cells_here = counted(parquet.read(CELL_COLUMNS))
-            if subindex[0] == FATES:
-                totals = rules if subindex[1] == QUARANTINED else fates
-                for (slot, number), cell in cells_here.items():
-                    at = (slot, unstored_fate(slot, number) if subindex[1] == UNSTORED else number)
-                    totals[at] = totals.get(at, 0) + cell.rows
-                if subindex[1] != COUNTED:
-                    aside[subindex[1]] = (*aside.get(subindex[1], ()), location.relative(info.path))
-                continue
-            fact = _fact(location, info, subindex, cells_here)
-            files.append(NewFile(fact, file_statistics(parquet, definition.key), _ms(info)))
+        if subindex[0] == FATES:
+            totals = rules if subindex[1] == QUARANTINED else fates
+            for (slot, number), cell in cells_here.items():
+                at = (slot, unstored_fate(slot, number) if subindex[1] == UNSTORED else number)
+                totals[at] = totals.get(at, 0) + cell.rows
+            if subindex[1] != COUNTED:
+                aside[subindex[1]] = (*aside.get(subindex[1], ()), location.relative(info.path))
+            continue
+        files.append(NewFile(_fact(location, info, subindex, cells_here), statistics, _ms(info)))
         there = cells.setdefault(subindex, {})
         for at, cell in cells_here.items():
             there[at] = there[at].plus(cell) if at in there else cell
     return Written(tuple(files), cells, fates, rules, aside)
+
+
+def _data_files(location: Location, attempt: str) -> list[ListedFile]:
+    """Those of an attempt. A task that was given up may still be writing, in a folder that Spark set aside."""
+    found = (
+        info
+        for info in location.files_below(attempt)
+        if info.base_name.endswith(".parquet")
+        and not info.base_name.startswith(".")
+        and not location.relative(info.path).startswith(f"{attempt}/_temporary/")
+    )
+    return sorted(found, key=lambda one: one.path)
+
+
+def _content(location: Location, key: Sequence[str], info: ListedFile) -> tuple[dict[tuple[int, int], Cell], str]:
+    """A file's cells; and its statistics, if it holds what is stored."""
+    is_stored = _subindex_of(info.path)[0] != FATES
+    with pq.ParquetFile(location.filesystem.open_input_file(info.path)) as parquet:
+        return counted(parquet.read(CELL_COLUMNS)), file_statistics(parquet, key) if is_stored else ""
 
 
 def check_sizes(location: Location, files: Sequence[FileFact]) -> None:

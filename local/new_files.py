@@ -1,7 +1,15 @@
-"""Rows in memory into an attempt's files: each to its sub-index under the plan's generation, sorted by the key."""
+"""Rows in memory into an attempt's files: each to its sub-index under the plan's generation, sorted by the key.
+
+Sub-indexes are written side by side, each by itself: encoding and compressing takes longest.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -9,34 +17,47 @@ from tidewheel.commits.procedure import Try
 from tidewheel.indexing.core.file_sizes import rows_per_file
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.local.files import Shape, SortedFiles
+from tidewheel.queries.kernels.arrays import Whole, int64s
+from tidewheel.queries.kernels.side_by_side import side_by_side
 
 
 def write_rows(one: Try, plan: Plan, rows: pa.Table, folder: str) -> None:
     """Write rows, complete with the columns that an archive adds, as one run of files for each sub-index."""
+    if not rows.num_rows:
+        return
     definition, generation = one.state.definition, plan.generation
     layout, target = generation.layout, generation.target_file_bytes
-    for name, slots, place in (("g", "ins_slot", layout.row_of), ("e", "exp_slot", layout.column_of)):
-        distinct = pc.unique(rows.column(slots))
-        numbers = pa.array([place(slot) for slot in distinct.to_pylist()], pa.int32())
-        rows = rows.append_column(name, numbers.take(pc.index_in(rows.column(slots), distinct)))
-    order = [(name, "ascending") for name in ("g", "e", *definition.key, "valid_until")]
-    rows = rows.take(pc.sort_indices(rows, sort_keys=order)).combine_chunks()
-    schema = rows.schema.remove(rows.schema.get_field_index("e")).remove(rows.schema.get_field_index("g"))
-    shape = Shape(schema, definition.key[0], rows_per_file(one.state, generation), target)
-    with SortedFiles(one.job.location, folder, shape) as files:
-        for start, length, g, e in _runs(rows, layout.expiration_classes):
-            for batch in rows.slice(start, length).select(schema.names).combine_chunks().to_batches():
-                files.add((generation.number, g, e), batch)
+    shape = Shape(rows.schema, definition.key[0], rows_per_file(one.state, generation), target)
+    rows = rows.combine_chunks()
+    g = _placed(rows.column("ins_slot"), layout.row_of)
+    e = _placed(rows.column("exp_slot"), layout.column_of)
+    numbers = pc.add(pc.multiply(g, layout.expiration_classes), e)
+    order = stable_order([numbers, *(rows.column(name) for name in (*definition.key, "valid_until"))])
+    numbers = int64s(numbers)[order]
+
+    def write(places: Whole, number: int) -> None:
+        with SortedFiles(one.job.location, folder, shape) as files:
+            for batch in rows.take(pa.array(places)).combine_chunks().to_batches():
+                files.add((generation.number, *divmod(number, layout.expiration_classes)), batch)
+
+    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    side_by_side(lambda run: write(*run), zip(np.split(order, begins[1:]), numbers[begins].tolist(), strict=True))
 
 
-def _runs(rows: pa.Table, classes: int) -> list[tuple[int, int, int, int]]:
-    """Where each sub-index begins, how many rows it has, and which it is."""
-    if not rows.num_rows:
-        return []
-    numbers = pc.add(pc.multiply(rows.column("g").cast(pa.int64()), classes), rows.column("e").cast(pa.int64()))
-    runs = pc.run_end_encode(numbers.combine_chunks())
-    found, start = [], 0
-    for end, number in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
-        found.append((start, end - start, *divmod(number, classes)))
-        start = end
-    return found
+def stable_order(columns: Sequence[Any]) -> Whole:
+    """The places of rows in the order of some columns. Equal rows that come one after the other are sorted as one."""
+    rows = len(columns[0])
+    is_other = [pc.fill_null(pc.not_equal(one.slice(1), one.slice(0, rows - 1)), True) for one in columns]
+    begins = np.flatnonzero(np.append(True, reduce(pc.or_, is_other)))
+    heads = pa.table({str(place): one.take(pa.array(begins)) for place, one in enumerate(columns)})
+    order = int64s(pc.sort_indices(heads, sort_keys=[(name, "ascending") for name in heads.column_names]))
+    starts, lengths = begins[order], np.diff(begins, append=rows)[order]
+    places: Whole = np.arange(rows) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    return places
+
+
+def _placed(slots: pa.ChunkedArray, place: Callable[[int], int]) -> pa.ChunkedArray:
+    """The row or the column of the layout for each slot."""
+    distinct = pc.unique(slots)
+    numbers = pa.array([place(slot) for slot in distinct.to_pylist()], pa.int64())
+    return numbers.take(pc.index_in(slots, distinct))

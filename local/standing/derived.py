@@ -188,15 +188,16 @@ def expiration_slots(untils: pa.ChunkedArray, axis: TimeAxis) -> pa.Array:
 
 def _slot_receipts(keys: Sequence[BatchKey], batches: PartRows, fresh: pa.Table) -> list[SlotReceipt]:
     """What each batch brought: as many rows as were given, those stored by cell."""
-    given = _counts(batches.rows) if batches.rows is not None else {}
     stored: dict[BatchKey, dict[int, Cell]] = {}
     for (part, slot, expiration), cell in counted_by(fresh, (PART, "ins_slot", "exp_slot")).items():
         stored.setdefault((slot, part), {})[expiration] = cell
+    is_all_stored = batches.rows is None or len(batches.rows) == len(fresh)
+    given = None if is_all_stored else _counts(batches.rows)
     receipts = []
     for key in keys:
         cells = stored.get(key, {})
         rows = sum(cell.rows for cell in cells.values())
-        rows_in = given.get(key, 0)
+        rows_in = rows if given is None else given.get(key, 0)
         receipts.append(
             SlotReceipt(key[0], rows_in, rows, 0, rows_in - rows, 0, 0, cells, batches.lineages[key], key[1])
         )

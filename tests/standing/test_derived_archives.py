@@ -17,6 +17,7 @@ from tests.support.asked_archive import asked_archive, copied_archive, events, t
 from tests.support.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing import row_hashes
 from tidewheel.local.standing.derivation import derived_job
 from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
 
@@ -178,6 +179,17 @@ def test_different_values_have_different_hashes(kind: pa.DataType, values: list[
 def test_a_hash_is_the_same_for_ever() -> None:
     rows = pa.table({"a": [1, -1], "b": ["x", None], "l": [[{"u": Decimal(5)}], []], "f": [0.5, math.inf]})
     assert hashes_of(rows).to_pylist() == [3339760250701744177, -8315548934543452919]
+
+
+@pytest.mark.parametrize(("kind", "values"), VALUES, ids=lambda one: str(one) if isinstance(one, pa.DataType) else "")
+def test_hashes_do_not_depend_on_the_blocks_in_which_they_are_made(
+    kind: pa.DataType, values: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pa.table({"c": pa.chunked_array([[*values, None], values, [None]], kind), "i": range(2 * len(values) + 2)})
+    whole = hashes_of(rows)
+    for size in (1, 2, 3):
+        monkeypatch.setattr(row_hashes, "BLOCK_ROWS", size)
+        assert hashes_of(rows) == whole
 
 
 def test_hashes_do_not_depend_on_null_columns_or_their_order() -> None:
