@@ -52,6 +52,9 @@ schema = "id bigint, key bigint, body string, ins timestamp, until timestamp"
 
 def main() -> int:
     """Medians, in seconds; of an update what its receipt tells, and of the rest the interpreter and its imports."""
+    archive = quick_start.class_archive()
+    there = archive is not None and archive.exists()
+    print("with a class archive" if there else "without a class archive: tidewheel-setup classes", flush=True)
     with tempfile.TemporaryDirectory() as folder, _archive(Path(folder), TIMES * 2, STREAM) as file:
         for number, (label, settings) in enumerate((("as it is", {}), ("off", {quick_start.VARIABLE: "off"}))):
             slots = [STREAM.span + number * TIMES + n for n in range(TIMES)]

@@ -189,6 +189,17 @@ def main() -> None:
     if CLASSES in sys.argv[1:]:
         # A program of its own: it carries out updates, which this room knows nothing of.
         sys.exit(subprocess.call([sys.executable, "-m", "tidewheel.playground.class_archive"]))
+    sys.stdout.write(_way_to_classes())
+
+
+def _way_to_classes() -> str:
+    """Said to who has no class archive: it costs as much as two updates, and is not for those who never update here."""
+    from tidewheel.jobs.process.quick_start import class_archive
+
+    archive = class_archive()
+    if archive is None or archive.exists():
+        return ""
+    return f"`tidewheel-setup {CLASSES}` makes each start of Spark twice as fast from then on: a minute, and 180 MB\n"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.support.model_table import ModelTable, definition_of, random_generati
 from tidewheel.commands import writing
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import plan_update
-from tidewheel.jobs.process import quick_start
+from tidewheel.jobs.process import jars, quick_start
 from tidewheel.jobs.process.quick_start import LAUNCHER_VARIABLE, OPTIONS_VARIABLE, QUICK_COMPILER, VARIABLE
 from tidewheel.playground import class_archive
 
@@ -84,6 +85,17 @@ def test_a_small_update_on_the_command_line_is_compiled_quickly(
 def test_without_java_there_is_no_class_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     assert quick_start.class_archive() is None
+
+
+def test_set_up_says_how_spark_starts_sooner(
+    archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tidewheel-setup"])
+    jars.main()
+    assert "`tidewheel-setup classes`" in capsys.readouterr().out
+    archive.touch()
+    jars.main()
+    assert "classes" not in capsys.readouterr().out
 
 
 def test_half_an_archive_is_never_seen(archive: Path) -> None:
