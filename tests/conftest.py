@@ -43,7 +43,9 @@ logging_level = WARNING
 SHOWN = ("pyspark", "delta-spark", "deltalake", "duckdb", "pyarrow")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    # Of what Airflow takes its words for cron lines from, where the machine has no language of its own (LANG=C).
+    config.addinivalue_line("filterwarnings", "ignore:No system locale set:UserWarning")
     (AIRFLOW_HOME / "airflow.cfg").write_text(AIRFLOW_SETTINGS, encoding="utf-8")
     os.environ["AIRFLOW_HOME"] = str(AIRFLOW_HOME)
 
