@@ -35,7 +35,7 @@ def draw(plot: AnswerPlot, title: str, path: Path) -> None:
     numbers = plot.numbers
     if not numbers:
         raise InvalidInput("no number to draw", "choose other reports with --last or --at; without --plot all is told")
-    with needed("for a picture; --plot without a name draws in the terminal"):
+    with needed("for a picture (--plot without a name draws in the terminal)"):
         from matplotlib.figure import Figure
 
     figure = Figure(figsize=(_WIDTH, _HEIGHT * len(numbers)), layout="constrained")

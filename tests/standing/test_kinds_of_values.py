@@ -33,6 +33,12 @@ def test_moments_are_answered_and_grouped_by(archive: LocalArchive) -> None:
     assert run("audit", "m.answers", "--deep")[0] == run("audit", "m.partials", "--deep")[0] == 0
 
 
+def test_days_beyond_the_calendar_are_groups_like_others(archive: LocalArchive) -> None:
+    rows = given(archive, "count(*) as n, max(t) as t", "group_by = [\"date '9999-12-30' + v::integer as day\"]\n")
+    assert [(one["day"], one["n"]) for one in rows] == [("+10000-01-05", 1), ("+10000-01-09", 1)]
+    assert "+10000-01-09" in run("ask", "m", "kinds")[1]
+
+
 def test_lists_of_values_hold_what_they_were(archive: LocalArchive) -> None:
     select = "first_n(k, 1) as f, last_n(t, 1) as t, concatenate(k, 9) as c, collect_distinct(k::blob, 9) as b"
     (one,) = given(archive, select)
