@@ -13,8 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from pyspark.sql import SparkSession
 
 from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
+from tests.support.copies import copied
 from tidewheel.commits.expire import expire
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
@@ -29,12 +31,18 @@ pytestmark = pytest.mark.usefixtures("spark")
 SPAN = 4
 
 
-@pytest.fixture
-def archive(tmp_path: Path) -> SmallArchive:
+@pytest.fixture(scope="module")
+def three_slots_built(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> SmallArchive:
+    """To be copied and not to be touched."""
     chance = random.Random(1)
-    archive = SmallArchive(tmp_path, generation_of(span=SPAN), SPAN).create()
+    archive = SmallArchive(tmp_path_factory.mktemp("three_slots"), generation_of(span=SPAN), SPAN).create()
     archive.update({slot: random_batch(chance, slot, SPAN) for slot in range(3)})
     return archive
+
+
+@pytest.fixture
+def archive(three_slots_built: SmallArchive, tmp_path: Path) -> SmallArchive:
+    return copied(three_slots_built, tmp_path)
 
 
 def source(archive: SmallArchive, slot: int) -> Path:
