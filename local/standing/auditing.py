@@ -100,7 +100,7 @@ def _partials_again(source: ArchiveJob, snapshot: Snapshot, connection: duckdb.D
         given = reader.read(slot)
         for _, part in keys:
             tree, lineage = trees[part], PartialLineage.from_texts(batches[slot, part].lineage[:2])
-            if Cover.ALL not in (lineage.coverage.cover, given.coverage.cover):
+            if {lineage.coverage.cover, given.coverage.cover} != {Cover.ALL}:
                 continue
             oldest_us = now_us - tree.horizon_us - tree.ahead_us
             table = PartialBuilder(tree, axis, connection).build(given.rows, oldest_us)

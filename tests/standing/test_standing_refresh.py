@@ -21,6 +21,7 @@ from tidewheel.commits.unstored import UNSTORED_TABLE
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.core.slots import micros
 from tidewheel.jobs.audit.compare import audit
+from tidewheel.local.standing.auditing import derived_findings
 from tidewheel.local.standing.derivation import derived_job, kept_trees
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.refreshed import Refreshed
@@ -474,6 +475,17 @@ def test_where_rows_are_gone_a_key_that_is_a_group_leaves_and_the_rest_stays_who
     assert {key[2]: one["n"] for key, one in alive.items() if key[0] == 3} == {"a": 2}
     assert refresh(archive.job, queries) == Refreshed((), ())
     assert audit_is_clean(archive)
+
+
+def test_partials_that_outlive_their_records_are_no_finding_of_a_deep_audit(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path, grace_us=1).create()
+    query = query_of("by_key", f'select = "sum(v) as s"\ngroup_by = ["k"]\n{OVER_3M}')
+    for slot in range(3):
+        archive.update({slot: [event(slot, 2, "short", lives=2), event(slot, 7, "long", lives=5)]})
+        refresh(archive.job, [query])
+    vacuum_everything(archive)
+    job = derived_job(archive.job, "partials")
+    assert derived_findings(job, job.snapshot(), job.snapshot().files) == []
 
 
 def test_a_predicate_and_a_key_forgotten_since_are_both_gone(tmp_path: Path, spark: object) -> None:
