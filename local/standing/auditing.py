@@ -30,6 +30,7 @@ from tidewheel.local.standing.columns import partial_columns
 from tidewheel.local.standing.derivation import derived_job, kept_trees, source_job
 from tidewheel.local.standing.derived import PART, completed, expiration_slots
 from tidewheel.local.standing.distinct_sketches import installed
+from tidewheel.local.standing.folded import Folded
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import PartialBuilder, inputs_of
 from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
@@ -142,8 +143,8 @@ def _answers_again(
         if due:
             connection.register("tw_partials", loaded_partials(job, partials, tree))
             reports = [report for one in due for report in one.reports]
-            folded = Folder(query, tree, axis, connection, "tw_partials").fold(reports)
-            yield from _by_batch(stored_answers([(query, folded)], {query.part: due}, 0, 0), due)
+            folded = Folded.of(query, Folder(query, tree, axis, connection, "tw_partials").fold(reports))
+            yield from _by_batch(stored_answers([folded], {query.part: due}, 0, 0), due)
 
 
 def _by_batch(rows: pa.Table, due: Iterable[DueAnswers]) -> Iterator[Again]:

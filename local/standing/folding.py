@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import duckdb
-import pyarrow as pa
 
 from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.local.standing.asked_reports import Due
+from tidewheel.local.standing.folded import Folded
 from tidewheel.local.standing.folds import Folder
-from tidewheel.local.standing.kernel_folds import Due, KernelFolder, fits
+from tidewheel.local.standing.kernel_folds import KernelFolder, fits
 from tidewheel.local.standing.technique_folds import KERNELS, SQL, TechniqueFolder, named_technique
 from tidewheel.local.standing.technique_states import KeptStates
 from tidewheel.local.standing.tree_rows import TreeRows
@@ -35,7 +36,7 @@ def fold(
     queries: Sequence[Query],
     due: Due,
     states: KeptStates | None = None,
-) -> Iterator[tuple[Query, pa.Table]]:
+) -> Iterator[Folded]:
     """The answers of a tree's queries that have some due, each in its way; techniques go on from kept states."""
     asked = [query for query in queries if due[query.name]]
     ways = {query.name: way_of(query) for query in asked}
@@ -51,6 +52,6 @@ def fold(
             called, streams = slid.called(due[query.name], states.of(query, tree.name) if states else None)
             if states:
                 states.put(query, tree.name, slid.plan, streams)
-            yield query, folder.answered(called)
+            yield Folded.of(query, folder.answered(called))
         else:
-            yield query, folder.fold(due[query.name])
+            yield Folded.of(query, folder.fold(due[query.name]))

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
@@ -64,27 +63,6 @@ class Folder:
                 f"query {self.query.name} cannot be answered: {first_line(error)}",
                 "mend its select or having, for example with nullif against a division by zero, or a wider type",
             ) from error
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the answers are the calls as they are."""
-        query = self.query
-        calls = {str(quote_identifier(call_name(number))): call for number, call in enumerate(query.calls)}
-        types = {spelled: answer_type(call) for spelled, call in calls.items()}
-        plain = all(types.get(one.sql) == one.sql_type for one in query.outputs)
-        return plain and not query.having and query.limit is None
-
-    def as_called(self, called: pa.Table) -> pa.Table:
-        """The same as `answered`, of a plain query and in no order."""
-        query, reports = self.query, called.column("report")
-        window_us = query.terms.window_us
-        start = pa.nulls(len(reports), pa.int64()) if window_us is None else pc.subtract(reports, window_us)
-        columns = {"window_start": start, "window_end": reports}
-        columns |= {one.name: called.column(one.name) for one in query.groups}
-        columns |= {one.name: called.column(one.sql.strip('"')) for one in query.outputs}
-        return pa.table(
-            columns | {"rows": called.column(call_name(len(query.calls))), "complete": called.column("complete")}
-        )
 
     def _register_reports(self, reports: Sequence[DueReport]) -> None:
         slices, window_us = self.tree.slices, self.query.terms.window_us
@@ -170,6 +148,22 @@ class Folder:
             order = f"PARTITION BY report ORDER BY {query.order_by}{ties}"
             sql += f" QUALIFY row_number() OVER ({order}) <= {query.limit}"
         return sql + " ORDER BY ALL"
+
+
+def plain_calls(query: Query) -> tuple[Call, ...] | None:
+    """The call that each output of a query is as it stands; None if the answers are not the calls as they are."""
+    if query.having or query.limit is not None:
+        return None
+    calls = dict(zip(map(_spelled, range(len(query.calls))), query.calls, strict=True))
+    found = [(calls.get(one.sql), one.sql_type) for one in query.outputs]
+    plain = tuple(call for call, kind in found if call is not None and answer_type(call) == kind)
+    return plain if len(plain) == len(found) else None
+
+
+@cache
+def _spelled(number: int) -> str:
+    """A call as outputs name it."""
+    return str(quote_identifier(call_name(number)))
 
 
 def folded_columns(given: Input, number: int = 0) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection
-from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, StalePartials, due_answers
+from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, StalePartials, due_of_each
 from tidewheel.queries.standing.tree import Assignment, Tree
 
 OWED_FIRST_EVERY_SLOTS = 8
@@ -99,9 +99,10 @@ class Giving:
         found = self.older.give(asked, self.budget)
         for tree, queries in asked:
             slots: dict[str, set[int]] = {}
-            for query, due, rows in found.get(tree.name, ()):
-                slots[query.part] = {one.slot for one in due}
-                self.given += due
+            if tree.name in found:
+                due, rows = found[tree.name]
+                slots = {part: {one.slot for one in some} for part, some in due.items()}
+                self.given += [one for some in due.values() for one in some]
                 self.tables.append(rows)
             settled = [query for query in queries if query.part not in self.owed]
             self._give(tree, settled, {
@@ -121,12 +122,14 @@ class Giving:
         waiting: dict[str, list[int]] = {}
         for one in self.waiting:
             waiting.setdefault(one.tree, []).append(one.slot)
-        found = {}
-        for query in self.queries:
-            tree = self.assignment.tree_of[query.name]
-            due = due_answers(self.state, query, self.folds.reflected[tree])
-            found[query.name] = can_be_given(due, self.state, query, sorted(waiting.get(tree, ())))
-        return found
+        found: DueByName = {}
+        for tree in self.assignment.trees:
+            queries = [query for query in self.queries if self.assignment.tree_of[query.name] == tree.name]
+            due, stale = due_of_each(self.state, queries, self.folds.reflected[tree.name]), waiting.get(tree.name)
+            for query in queries if stale else ():
+                due[query.name] = can_be_given(due[query.name], self.state, query, sorted(stale or ()))
+            found |= due
+        return {query.name: found[query.name] for query in self.queries}
 
     def _held_back(self, query: Query) -> list[DueAnswers]:
         """Of a query's due answers those that wait until it is known whether their whole windows can be read."""

@@ -4,18 +4,17 @@
 2. Accumulators that are added or compared as numbers lie in a grid (`tree_grid`), where that is not much larger than
    the rows, and a fold goes down the grid. Else rows between which no window begins or ends are joined (`tree_rows`),
    where that is possible, and what is left is sorted by group and fragment.
-3. Each query takes its own windows. Where its outputs are calls as they are, that is the answer; else its SQL is put
-   over them, as `folds` does.
+3. Each query takes its own windows (`window_answers`). Where its outputs are calls as they are, that is the answer;
+   else its SQL is put over them, as `folds` does.
 
 Where only the living count, each report has rows of its own: those that expire after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import duckdb
@@ -25,24 +24,25 @@ import pyarrow.compute as pc
 
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.standing.arrow_types import arrow_types_of
-from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.asked_reports import AskedReports, Due, Windows, asked_reports
+from tidewheel.local.standing.folded import Folded
+from tidewheel.local.standing.folds import Folder, plain_calls
 from tidewheel.local.standing.partial_sql import FLOATS
 from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
 from tidewheel.local.standing.pieces import Ways
 from tidewheel.local.standing.tree_rows import TreeRows
+from tidewheel.local.standing.window_answers import WindowAnswers
 from tidewheel.queries.kernels.answers import FOLDED_AS_ARRAYS, Folds
 from tidewheel.queries.kernels.grids import Segments
 from tidewheel.queries.kernels.joining import joined_by
 from tidewheel.queries.kernels.partials import Partials, Scale, Spans, sorted_partials
-from tidewheel.queries.standing.query import Call, Counts, Query, call_name
-from tidewheel.queries.standing.staleness import DueReport, slot_of_report
+from tidewheel.queries.standing.query import Call, Counts, Query
+from tidewheel.queries.standing.staleness import slot_of_report
 from tidewheel.queries.standing.tree import RECORDS, Tree
 from tidewheel.sql.select_types import answer_type, is_nested
 
 # Answers that are folded from a grid in one go: bounds the memory, not the result.
 CELLS_MAX = 1_000_000
-FIRST = -(1 << 62)  # before every fragment: of windows without beginning
-Due = Mapping[str, Sequence[DueReport]]  # by the query's name
 
 
 def fits(query: Query) -> bool:
@@ -61,20 +61,34 @@ class KernelFolder:
     connection: duckdb.DuckDBPyConnection
     rows: TreeRows
 
-    def fold(self, queries: Sequence[Query], due: Due) -> Iterator[tuple[Query, pa.Table]]:
-        """The answers of each query that has some due, in the form of `folds.Folder.fold`."""
+    def fold(self, queries: Sequence[Query], due: Due) -> Iterator[Folded]:
+        """The answers of queries that have some due."""
         alike: dict[tuple[Any, ...], list[Query]] = {}
         for query in queries:
             if due[query.name]:
-                groups, joins = tuple(one.sql for one in query.groups), self.ways([query]) is not None
+                groups, joins = tuple(one.sql for one in query.groups), self._joinable.issuperset(query.calls)
                 alike.setdefault((query.where, groups, joins), []).append(query)
-        segments = self._segments([query for (_, _, joins), some in alike.items() if joins for query in some], due)
-        for (_, _, joins), some in alike.items():
-            shared = _Shared(self, some, due, segments if joins else None)
-            for query in some:
-                folder = Folder(query, self.tree, self.axis, self.connection, "")
-                called = shared.called(query)
-                yield query, folder.as_called(called) if folder.is_plain else folder.answered(called)
+        windows: dict[tuple[Any, ...], Windows] = {key: {} for key in alike}
+        asked = {key: list(self._asked(some, due, windows[key])) for key, some in alike.items()}
+        segments = self._segments({window for key, some in windows.items() if key[2] for window in some})
+        for key, some in alike.items():
+            answers = _Shared(self, some, windows[key], segments if key[2] else None).window_answers
+            for one in asked[key]:
+                yield self._folded(answers, one)
+
+    def _asked(self, queries: Sequence[Query], due: Due, windows: Windows) -> Iterator[AskedReports]:
+        """Queries whose outputs are calls as they are, all together; of the others, each by itself."""
+        plain = [query for query in queries if plain_calls(query) is not None]
+        others = [query for query in queries if plain_calls(query) is None]
+        for some in ([plain] if plain else []) + [[query] for query in others]:
+            yield asked_reports(self.tree, some, due, windows)
+
+    def _folded(self, answers: WindowAnswers, asked: AskedReports) -> Folded:
+        first = asked.queries[0]
+        if plain_calls(first) is not None:
+            return answers.plain(asked)
+        folder = Folder(first, self.tree, self.axis, self.connection, "")
+        return Folded.of(first, folder.answered(answers.called(asked)))
 
     @cached_property
     def columns(self) -> Mapping[tuple[object, ...], list[str]]:
@@ -86,15 +100,9 @@ class KernelFolder:
             at += count
         return found
 
-    def window(self, query: Query, report: DueReport) -> tuple[int, int, int]:
-        """A window's first fragment, its end, and the report where only the living count."""
-        tree, window_us = self.tree, query.terms.window_us
-        first = FIRST if window_us is None else tree.slices.number_of(report.at_us - window_us)
-        return first, tree.slices.number_of(report.at_us), report.at_us if tree.counts is Counts.LIVE else 0
-
-    def _segments(self, queries: Sequence[Query], due: Due) -> Segments | None:
-        """The tree's grid between the windows of these queries, if it has one."""
-        if not queries or self.tree.counts is Counts.LIVE or any(is_nested(one.sql_type) for one in self.tree.groups):
+    def _segments(self, windows: Collection[tuple[int, int, int]]) -> Segments | None:
+        """The tree's grid between these windows, if it has one."""
+        if not windows or self.tree.counts is Counts.LIVE or any(is_nested(one.sql_type) for one in self.tree.groups):
             return None
         ways = {
             self.columns[given.key][0]: way
@@ -104,8 +112,13 @@ class KernelFolder:
         grid = self.rows.grid.follow(
             self.rows.pieces, self.rows.watermark, [f"g{number}" for number in range(len(self.tree.groups))], ways
         )
-        windows = {self.window(query, one) for query in queries for one in due[query.name]}
         return None if grid is None else grid.between(_edges(windows))
+
+    @cached_property
+    def _joinable(self) -> frozenset[Call]:
+        """The tree's calls whose accumulators are all joined as numbers."""
+        operations = {call: aggregate_of(call).operations for call in self.tree.calls}
+        return frozenset(call for call, some in operations.items() if all(joined_by(one) is not None for one in some))
 
     def ways(self, queries: Iterable[Query]) -> Ways | None:
         """How the accumulators of some queries are joined; None if not all can be."""
@@ -125,7 +138,7 @@ class _Shared:
 
     folder: KernelFolder
     queries: Sequence[Query]
-    due: Due
+    windows: Windows  # those due
     segments: Segments | None
 
     @cached_property
@@ -133,15 +146,6 @@ class _Shared:
         """The groups' columns, by the names of the first query's."""
         kept = [one.sql for one in self.folder.tree.groups]
         return {one.name: f"g{kept.index(one.sql)}" for one in self.queries[0].groups}
-
-    @cached_property
-    def windows(self) -> dict[tuple[int, int, int], int]:
-        """The windows due, each once, by place: first fragment, end, the report where only the living count."""
-        found: dict[tuple[int, int, int], int] = {}
-        for query in self.queries:
-            for one in self.due[query.name]:
-                found.setdefault(self.folder.window(query, one), len(found))
-        return found
 
     @cached_property
     def ways(self) -> Ways | None:
@@ -196,22 +200,19 @@ class _Shared:
             table = table.filter(pc.not_equal(pc.bit_wise_and(table.column("signature"), bit), 0))
         return table if alive_after is None else table.filter(pc.field("expiration") > alive_after)
 
-    @cached_property
-    def by_window(self) -> list[Any]:
-        """Of every window, by its place, where its answers are."""
+    @property
+    def window_answers(self) -> WindowAnswers:
         places = np.concatenate([part.places for part in self.parts])
-        order = np.argsort(places, kind="stable")
-        bounds = np.searchsorted(places[order], np.arange(len(self.windows) + 1)).tolist()
-        return [order[start:end] for start, end in pairwise(bounds)]
+        return WindowAnswers.of(self.group_columns, self.answers, places, len(self.windows))
 
-    @cached_property
+    @property
     def group_columns(self) -> list[pa.Array]:
         """Of every answer, its group."""
         tables = [part.partials.groups.take(pa.array(part.spans.group)) for part in self.parts]
         return [pa.concat_arrays([chunk for table in tables for chunk in table.column(name).chunks])
                 for name in self.groups]  # fmt: skip
 
-    @cached_property
+    @property
     def answers(self) -> dict[Call, pa.Array]:
         """Of every call of any of the queries, all answers, in the order of the parts' spans."""
         calls = dict.fromkeys(call for query in self.queries for call in (*query.calls, RECORDS))
@@ -233,38 +234,9 @@ class _Shared:
         accumulators = [folds.accumulators(operation) for operation in known.operations] if len(part.spans) else []
         return pa.array([known.answer(row) for row in zip(*accumulators, strict=True)], kind)
 
-    def called(self, query: Query) -> pa.Table:
-        """One row for each of the query's reports and groups, with a column for each call."""
-        reports = self.due[query.name]
-        found = [self.by_window[self.windows[self.folder.window(query, one)]] for one in reports]
-        counts = [len(answers) for answers in found]
-        taken = pa.array(found[0] if len(found) == 1 else np.concatenate(found))
-        columns = {
-            "report": pa.array(np.repeat(np.array([one.at_us for one in reports], np.int64), counts)),
-            "complete": pa.array(np.repeat(np.array([one.complete for one in reports], np.float64), counts)),
-        }
-        for one, values in zip(query.groups, self.group_columns, strict=True):
-            columns[one.name] = values.take(taken)
-        for number, call in enumerate((*query.calls, RECORDS)):
-            columns[call_name(number)] = self.answers[call].take(taken)
-        table = pa.table(columns)
-        empty = [one for one, count in zip(reports, counts, strict=True) if not count]
-        return table if query.groups or not empty else _with_empty(query, table, empty)
-
 
 def _edges(windows: Iterable[tuple[int, int, int]]) -> Any:
     return np.unique(np.array([edge for window in windows for edge in window[:2]], np.int64))
-
-
-def _with_empty(query: Query, table: pa.Table, reports: Sequence[DueReport]) -> pa.Table:
-    """Without groups there is an answer also where the window is empty."""
-    nothing = []
-    for call in (*query.calls, RECORDS):
-        known = aggregate_of(call)
-        nothing.append(known.answer(operation.identity for operation in known.operations))
-    rows = [(one.at_us, one.complete, *nothing) for one in reports]
-    columns = [pa.array(values, one.type) for values, one in zip(zip(*rows, strict=True), table.schema, strict=True)]
-    return pa.concat_tables([table, pa.Table.from_arrays(columns, schema=table.schema)])
 
 
 @dataclass(frozen=True)

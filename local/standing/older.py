@@ -39,10 +39,9 @@ Owed = dict[str, int]  # by part, the first slot whose older answers are still t
 
 
 class Given(NamedTuple):
-    """Older answers of a query."""
+    """Older answers of a tree's queries, by part."""
 
-    query: Query
-    due: list[DueAnswers]
+    due: dict[str, list[DueAnswers]]
     rows: pa.Table
 
 
@@ -85,7 +84,7 @@ class OlderAnswers:
             return 0
         return max(1, (young - first) * self.state.axis.interval_us // query.terms.slide_us)
 
-    def give(self, asked: Sequence[tuple[Tree, Sequence[Query]]], budget: Budget) -> dict[str, list[Given]]:
+    def give(self, asked: Sequence[tuple[Tree, Sequence[Query]]], budget: Budget) -> dict[str, Given]:
         """By tree, what can be given whole, the oldest first, as long as there is time; of a query at least a slot is
         settled. The source is read once for all trees.
 
@@ -93,7 +92,11 @@ class OlderAnswers:
         """
         sought = [_Sought(tree, mine, slots) for tree, mine in asked if (slots := self._slots_owed(tree, mine))]
         reached = self._fold(sought, budget) if sought else None
-        found = {one.tree.name: [] if one.failed else self._given(one, reached or 0) for one in sought}
+        found = {
+            one.tree.name: given
+            for one in sought
+            if not one.failed and (given := self._given(one, reached or 0)) is not None
+        }
         ends = {query.part: one.slots[-1] for one in sought if not one.failed for query in one.queries}
         for query in (query for _, mine in asked for query in mine):
             unfinished = reached is not None and reached < ends.get(query.part, reached)
@@ -103,23 +106,21 @@ class OlderAnswers:
     def _slots_owed(self, tree: Tree, queries: Sequence[Query]) -> list[int]:
         return sorted({slot for one in queries for slot in self._slots(tree, one, self.owed[one.part])})
 
-    def _given(self, sought: _Sought, reached: int) -> list[Given]:
+    def _given(self, sought: _Sought, reached: int) -> Given | None:
         tree, queries = sought.tree, sought.queries
         reflection = Reflection(self.state.axis, tree, sought.lineages)
         due = {query.name: self._due(query, reflection, sought.slots[0], reached) for query in queries}
         asked = [query for query in queries if due[query.name]]
-        reports = {query.name: [report for one in due[query.name] for report in one.reports] for query in asked}
-        connection, version = self.folder.connection, self.folder.reader.snapshot.version
-        newest, found = self.state.slot_last or 0, list[Given]()
         if not asked:
-            return found
+            return None
+        reports = {query.name: [report for one in due[query.name] for report in one.reports] for query in asked}
         rows = TreeRows.of(pa.concat_tables(sought.tables, promote_options="default"))
+        by_part = {query.part: due[query.name] for query in asked}
+        version, newest = self.folder.reader.snapshot.version, self.state.slot_last or 0
         with suppress(InvalidInput):
-            for query, one in fold(tree, self.state.axis, connection, rows, asked, reports):
-                mine = due[query.name]
-                found.append(Given(query, mine, stored_answers([(query, one)], {query.part: mine}, version, newest)))
-            return found
-        return []
+            folded = fold(tree, self.state.axis, self.folder.connection, rows, asked, reports)
+            return Given(by_part, stored_answers(folded, by_part, version, newest))
+        return None
 
     def _settle(self, query: Query, reached: int | None) -> None:
         """Nothing is owed of slots whose answers need no batch behind the one that was reached; of none, if of all."""

@@ -13,8 +13,9 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.columns import answer_columns, partial_columns
+from tidewheel.local.standing.columns import partial_columns
 from tidewheel.local.standing.derived import PART
+from tidewheel.local.standing.folded import Folded
 from tidewheel.local.standing.partials import ends_of
 from tidewheel.local.standing.row_hashes import summable_hashes
 from tidewheel.queries.kernels.arrays import Whole, int64s
@@ -56,20 +57,18 @@ def stored_partials(table: pa.Table, tree: Tree, axis: TimeAxis) -> pa.Table:
 
 
 def stored_answers(
-    folded: Iterable[tuple[Query, pa.Table]],
+    folded: Iterable[Folded],
     due: Mapping[str, Sequence[DueAnswers]],
     source_version: int,
     slot_last: int,
 ) -> pa.Table:
     """Answers of some queries as they are stored; `due` by part, `slot_last` is the archive's newest slot by now."""
-    queries, tables = list[Query](), list[pa.Table]()
-    for query, table in folded:
-        names = {name: stored for name, (stored, _) in answer_columns(query).items()}
-        queries.append(query)
-        tables.append(table.rename_columns([names.get(name, name) for name in table.column_names]))
-    rows = pa.concat_tables(tables, promote_options="permissive")
-    of_query = np.repeat(np.arange(len(queries)), [table.num_rows for table in tables])
-    ends = int64s(rows.column("window_end"))
+    found, queries, numbers = list(folded), list[Query](), list[Whole]()
+    for one in found:
+        numbers.append(one.of_query + len(queries))
+        queries += one.queries
+    rows = pa.concat_tables([one.rows for one in found], promote_options="permissive")
+    of_query, ends = np.concatenate(numbers), int64s(rows.column("window_end"))
     slots, revisions = _slots_and_revisions(of_query, ends, [due[query.part] for query in queries])
     keeps = np.array([query.terms.keep_us for query in queries], np.int64)[of_query]
     for name in ("window_start", "window_end"):

@@ -10,7 +10,6 @@ Nothing is remembered of what a refresh before wanted to do: killed anywhere, th
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,12 +19,14 @@ from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import DIGEST_MASK, PartialLineage
-from tidewheel.queries.standing.query import Counts, Query
+from tidewheel.queries.standing.query import Counts, Query, Terms
 from tidewheel.queries.standing.reflection import ODD, Reflection
 from tidewheel.queries.standing.tree import Tree, window_of
 
 UNDONE = "undone"
+Slots = tuple[tuple[int, int], ...]  # ranges of them
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,50 @@ class AnswerState:
         return found
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """The reports of one slot that may be due, with the digest of what they hold now."""
+
+    slot: int
+    reports: tuple[DueReport, ...]
+    digest: str
+    is_given: bool  # however long ago
+
+
+def due_of_each(state: AnswerState, queries: Iterable[Query], reflection: Reflection) -> dict[str, list[DueAnswers]]:
+    """What `due_answers` says of each of a tree's queries, by name. Cost: queries of the same terms that were given for
+    the same slots report at the same times and hold the same, so that is looked at once for all of them."""
+    alike: dict[tuple[Terms, Slots], list[_Compared]] = {}
+    found = {}
+    for query in queries:
+        key = query.terms, tuple(state.answers.applied_parts.get(query.part, ()))
+        if key not in alike:
+            alike[key] = list(_compared(state, query, reflection))
+        found[query.name] = [*_undone(state, query), *_due(state, query.part, alike[key])]
+    return found
+
+
 def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Iterator[DueAnswers]:
     """The answers of a query that are missing or stale, oldest first; of undone slots, none."""
-    slot_min, slot_last = reflection.slot_min, state.slot_last
     yield from _undone(state, query)
+    yield from _due(state, query.part, _compared(state, query, reflection))
+
+
+def _due(state: AnswerState, part: str, compared: Iterable[_Compared]) -> Iterator[DueAnswers]:
+    for one in compared:
+        batch = state.answers.batches.get((one.slot, part))
+        if batch is not None and batch.lineage[:1] == (one.digest,):
+            continue
+        if batch is None and (one.is_given or not any(report.complete for report in one.reports)):
+            continue
+        revision = 0 if batch is None else batch.revision + 1
+        why = "missing" if batch is None else "its window holds something else now"
+        yield DueAnswers(one.slot, part, one.reports, one.digest, revision, why)
+
+
+def _compared(state: AnswerState, query: Query, reflection: Reflection) -> Iterator[_Compared]:
+    """All that depends on the query's terms, on its slots that were given, and on nothing else of it."""
+    slot_min, slot_last = reflection.slot_min, state.slot_last
     if slot_min is None or slot_last is None:
         return
     axis, window = state.axis, window_of(query)
@@ -146,19 +187,11 @@ def due_answers(state: AnswerState, query: Query, reflection: Reflection) -> Ite
     slots = given.gaps_and_from(young, first_kept, slot_last)
     times = (window.reports_between(axis.start_us(first), axis.end_us(last)) for first, last in slots)
     for slot, reports in _by_slot(axis, chain.from_iterable(times)):
-        known = given.has(slot)
-        if (known and reports[-1] < young_us) or reports[-1] + query.terms.keep_us <= state.now_us:
+        is_given = given.has(slot)
+        if (is_given and reports[-1] < young_us) or reports[-1] + query.terms.keep_us <= state.now_us:
             continue
-        due = [_report(state, query, reflection, at_us) for at_us in reports]
-        digest = _digest(state, query, reflection, reports)
-        batch = state.answers.batches.get((slot, query.part))
-        if batch is not None and batch.lineage[:1] == (digest,):
-            continue
-        if batch is None and (known or not any(one.complete for one in due)):
-            continue
-        revision = 0 if batch is None else batch.revision + 1
-        why = "missing" if batch is None else "its window holds something else now"
-        yield DueAnswers(slot, query.part, tuple(due), digest, revision, why)
+        due = tuple(_report(state, query, reflection, at_us) for at_us in reports)
+        yield _Compared(slot, due, _digest(state, query, reflection, reports), is_given)
 
 
 def _undone(state: AnswerState, query: Query) -> Iterator[DueAnswers]:
@@ -166,35 +199,6 @@ def _undone(state: AnswerState, query: Query) -> Iterator[DueAnswers]:
         batch = state.answers.batches[slot, query.part]
         if batch.lineage[:1] != (UNDONE,):
             yield DueAnswers(slot, query.part, (), UNDONE, batch.revision + 1, "the slot was undone")
-
-
-class GivenSlots:
-    """Ranges of slots, asked in ascending order."""
-
-    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
-        self._ranges = sorted(ranges)
-        self._starts = [first for first, _ in self._ranges]
-
-    def has(self, slot: int) -> bool:
-        at = bisect_left(self._starts, slot + 1) - 1
-        return at >= 0 and slot <= self._ranges[at][1]
-
-    def count(self, first: int, end: int) -> int:
-        """How many of the slots [first, end) there are."""
-        return sum(max(0, min(last + 1, end) - max(start, first)) for start, last in self._ranges)
-
-    def gaps_and_from(self, young: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Of the slots [first, last], ranges of those that no range has, and of all from a young one on."""
-        at = first
-        for start, end in self._ranges:
-            if at < min(start, young):
-                yield at, min(start, young, last + 1) - 1
-            at = max(at, end + 1)
-            if at >= min(young, last + 1):
-                break
-        at = min(at, max(young, first))
-        if at <= last:
-            yield at, last
 
 
 def _slots_with_reports(axis: TimeAxis, query: Query, first: int, end: int) -> int:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from datasketches import kll_doubles_sketch
 
+from tests.standing.test_standing_folds import tables_of
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
 from tests.standing.test_standing_refresh import COLUMNS as EVENTS
 from tests.standing.test_standing_refresh import event
@@ -319,7 +320,8 @@ def test_answers_from_partials_every_way(group_by: str) -> None:
     by_sql = Folder(query, tree, AXIS, connection, "partials").fold(due)
     order = [("window_end", "ascending"), *(("k", "ascending") for _ in query.groups)]
     for way in ("kernels", "FlatFAT", "DABA"):
-        ((_, table),) = fold(tree, AXIS, connection, TreeRows.of(rows), [replace(query, technique=way)], {"q": due})
+        some = [replace(query, technique=way)]
+        ((_, table),) = tables_of(fold(tree, AXIS, connection, TreeRows.of(rows), some, {"q": due}))
         assert by_sql.sort_by(order).to_pylist() == table.select(by_sql.column_names).sort_by(order).to_pylist(), way
     for row in by_sql.to_pylist():
         end_us = row["window_end"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, buil
 from tests.support.asked_oracle import asked
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing import tree_grid
+from tidewheel.local.standing.columns import answer_columns
+from tidewheel.local.standing.folded import Folded
 from tidewheel.local.standing.folding import fold, way_of
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.kernel_folds import KernelFolder
@@ -91,7 +93,17 @@ def folded_by_kernels(
     rows = built(tree, batches, 0)
     due = {name: [DueReport(at_us, 1.0) for at_us in some] for name, some in reports.items()}
     found = KernelFolder(tree, AXIS, loaded([]), in_pieces(rows, batches)).fold(queries, due)
-    return {query.name: table for query, table in found}
+    return {query.name: table for query, table in tables_of(found)}
+
+
+def tables_of(folded: Iterable[Folded]) -> Iterator[tuple[Query, pa.Table]]:
+    """The answers of each query, under its own names."""
+    for one in folded:
+        for number, query in enumerate(one.queries):
+            stored = {name: column for name, (column, _) in answer_columns(query).items()}
+            names = ["window_start", "window_end", *stored, "rows", "complete"]
+            mine = one.rows.filter(pa.array(one.of_query == number))
+            yield query, mine.select([stored.get(name, name) for name in names]).rename_columns(names)
 
 
 def in_pieces(rows: pa.Table, slots: Iterable[int]) -> TreeRows:
@@ -220,7 +232,7 @@ def test_every_technique_gives_the_same_answers(technique: type[Technique]) -> N
     reports = list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
     rows = built(tree, batches, 0)
     due = {"q": [DueReport(at_us, 1.0) for at_us in reports]}
-    ((_, table),) = fold(tree, AXIS, loaded([]), TreeRows.of(rows), [query], due)
+    ((_, table),) = tables_of(fold(tree, AXIS, loaded([]), TreeRows.of(rows), [query], due))
     true = folded(query, tree, batches, reports).to_pylist()
     assert way_of(query) == technique.name
     assert len(true) > 6
@@ -241,7 +253,7 @@ def test_groups_that_are_no_plain_keys_are_streams_too(group: str) -> None:
     reports = list(window_of(query).reports_between(AXIS.start_us(6), AXIS.end_us(9)))
     true = folded(query, tree, batches, reports)
     due = {"q": [DueReport(at_us, 1.0) for at_us in reports]}
-    ((_, table),) = fold(tree, AXIS, loaded([]), TreeRows.of(built(tree, batches, 0)), [query], due)
+    ((_, table),) = tables_of(fold(tree, AXIS, loaded([]), TreeRows.of(built(tree, batches, 0)), [query], due))
     found, wanted = (sorted(repr(row).replace("-0.0", "0.0") for row in one.to_pylist()) for one in (table, true))
     assert found == wanted
     assert len(found) > 6

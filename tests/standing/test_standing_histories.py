@@ -9,10 +9,11 @@ import pytest
 
 from tests.support.model_queries import AXIS, SPAN, ModelQueries, ModelSource, random_query
 from tidewheel.indexing.core.slots import ranges_of
+from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Counts, Query
-from tidewheel.queries.standing.staleness import GivenSlots, StalePartials, slot_of_report
+from tidewheel.queries.standing.staleness import StalePartials, slot_of_report
 from tidewheel.queries.standing.tree import window_of
 
 HISTORIES = int(os.environ.get("TIDEWHEEL_HISTORIES", "400"))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.standing.test_standing_folds import query_of, same
+from tests.standing.test_standing_folds import query_of, same, tables_of
 from tests.standing.test_standing_partials import AXIS, MINUTE_US, built, loaded, some_rows
 from tidewheel.local.standing import tree_grid
 from tidewheel.local.standing.kernel_folds import KernelFolder
@@ -47,7 +47,7 @@ def piece_of(chance: random.Random, tree: Tree, slots: range) -> Piece:
 def answers(tree: Tree, rows: TreeRows, mine: list[Query], slot: int) -> list[tuple[str, list[dict[str, Any]]]]:
     due = {query.name: [DueReport(AXIS.end_us(slot - back), 1.0) for back in (0, 1, 3)] for query in mine}
     folder = KernelFolder(tree, AXIS, loaded([]), rows)
-    return [(query.name, rows_of(query, table)) for query, table in folder.fold(mine, due)]
+    return [(query.name, rows_of(query, table)) for query, table in tables_of(folder.fold(mine, due))]
 
 
 def rows_of(query: Query, table: pa.Table) -> list[dict[str, Any]]:
