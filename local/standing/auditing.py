@@ -27,7 +27,7 @@ from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import partial_columns
-from tidewheel.local.standing.derivation import derived_job, kept_trees, source_job
+from tidewheel.local.standing.derivation import derived_job, kept_trees, source_job, stored_queries
 from tidewheel.local.standing.derived import PART, completed, expiration_slots
 from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.folded import Folded
@@ -71,8 +71,7 @@ def derived_findings(job: ArchiveJob, snapshot: Snapshot, facts: Sequence[FileFa
         if "trees" in told:
             again = _partials_again(source, snapshot, connection)
         else:
-            queries = [Query.from_json(one) for one in told["queries"]]
-            again = _answers_again(source, snapshot, queries, connection)
+            again = _answers_again(source, snapshot, stored_queries(snapshot), connection)
         return findings + [finding for one in again for finding in _difference(snapshot, facts, one)]
 
 

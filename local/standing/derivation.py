@@ -25,6 +25,7 @@ from tidewheel.local.standing.columns import (
 )
 from tidewheel.local.standing.derived import create_derived, definition_of, redefine
 from tidewheel.local.standing.owing import owed_of, with_owed, without_owed
+from tidewheel.local.standing.packing import queries_in, says_the_same, with_queries
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import NOTHING_KEPT, Assignment, Kept, Plan, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
@@ -65,8 +66,7 @@ def kept_trees(job: ArchiveJob) -> Kept:
 
 def stored_queries(answers: Snapshot) -> list[Query]:
     """The queries that an answers archive is derived by; of any other archive, none."""
-    told = json.loads(answers.definition.derived or "{}")
-    return [Query.from_json(one) for one in told.get("queries", ())]
+    return queries_in(answers.definition.derived)
 
 
 def answered_queries(job: ArchiveJob) -> list[Query]:
@@ -127,17 +127,17 @@ def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collec
             "slots_alive": _slots(source, lives_us),
         }
     )
-    _define(partials, definition_of(source, "partials", PARTIAL_KEY, trees), horizon, _partial_schema(assignment))
-    asked = _told(
-        {
-            "of": job.location.uri,
-            "queries": [query.to_json() for query in queries],
-            "slots_alive": _slots(source, max((query.terms.keep_us for query in queries), default=0)),
-        }
+    trees = _define(
+        partials, definition_of(source, "partials", PARTIAL_KEY, trees), horizon, _partial_schema(assignment)
     )
+    told = {
+        "of": job.location.uri,
+        "slots_alive": _slots(source, max((query.terms.keep_us for query in queries), default=0)),
+    }
+    asked = _told(with_queries(told, queries))
     # Answers are compared as long as they are corrected.
     young = _slots(source, max((query.terms.revise_us for query in queries), default=0))
-    _define(answers, definition_of(source, "answers", ANSWER_KEY, asked), young, _answer_schema(queries))
+    asked = _define(answers, definition_of(source, "answers", ANSWER_KEY, asked), young, _answer_schema(queries))
     return Derived(tuple(queries), assignment, source, horizon, young, trees, asked)
 
 
@@ -158,24 +158,34 @@ def _told(by: Mapping[str, object]) -> str:
     return json.dumps(by, sort_keys=True)
 
 
-def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence[tuple[str, str]]) -> None:
-    if not is_there(job):
-        try:
-            create_derived(job, delta_columns(columns), wanted, horizon)
-            return
-        except (CommitFailedError, InvalidInput):
-            if not is_there(job):
-                raise  # else another refresh was first
-    snapshot = job.snapshot()
-    known = {column.name for column in snapshot.columns}
-    told = without_owed(snapshot.definition.derived) == wanted.derived and {name for name, _ in columns} <= known
-    if not told or ledger_of(snapshot).horizon != horizon:
-        redefine(job, partial(_still_owing, wanted.derived), delta_columns(columns), horizon)
+def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence[tuple[str, str]]) -> str:
+    """From now on an archive is derived by that; how it says so."""
+    if not _create(job, wanted, horizon, columns):
+        snapshot = job.snapshot()
+        known = {column.name for column in snapshot.columns}
+        says = says_the_same(without_owed(snapshot.definition.derived), wanted.derived)
+        if not says or not {name for name, _ in columns} <= known or ledger_of(snapshot).horizon != horizon:
+            redefine(job, partial(_still_owing, wanted.derived), delta_columns(columns), horizon)
+    stored = without_owed(job.snapshot().definition.derived)
+    return stored if says_the_same(stored, wanted.derived) else wanted.derived  # else somebody says otherwise by now
+
+
+def _create(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence[tuple[str, str]]) -> bool:
+    """Make the archive; False if it is there."""
+    if is_there(job):
+        return False
+    try:
+        create_derived(job, delta_columns(columns), wanted, horizon)
+    except (CommitFailedError, InvalidInput):
+        if not is_there(job):
+            raise  # else another refresh was first
+        return False
+    return True
 
 
 def _still_owing(wanted: str, before: str) -> str:
     """A definition that owes to the queries it asks still what was owed to them before."""
-    parts = [Query.from_json(one).part for one in json.loads(wanted).get("queries", ())]
+    parts = [query.part for query in queries_in(wanted)]
     owed = owed_of(before, parts)
     return with_owed(wanted, parts, owed) if owed else wanted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -18,8 +19,10 @@ from tests.support.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing import row_hashes
-from tidewheel.local.standing.derivation import derived_job
+from tidewheel.local.standing.derivation import answered_queries, derived_job
+from tidewheel.local.standing.derived import redefine
 from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
+from tidewheel.storage.ledger_store import ledger_of
 
 NAMES = ("m.partials", "m.answers")
 # What would change an archive, and what is done to its source instead.
@@ -46,6 +49,20 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def archive(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalArchive:
     return copied_archive(built, tmp_path, monkeypatch)
+
+
+def test_definitions_of_earlier_programs_say_the_same(archive: LocalArchive) -> None:
+    """They have the queries unpacked; nothing is derived anew for that."""
+    tidewheel.open("m").queries.refresh()  # as the copy lies elsewhere
+    job, queries = derived_job(archive.job, "answers"), answered_queries(archive.job)
+    said = json.loads(job.snapshot().definition.derived)
+    plain = json.dumps({**said, "queries": [query.to_json() for query in queries]}, sort_keys=True)
+    redefine(job, lambda before: plain, (), ledger_of(job.snapshot()).horizon)
+    assert '"sum"' in job.snapshot().definition.derived
+    assert answered_queries(archive.job) == queries != []
+    version = job.snapshot().version
+    tidewheel.open("m").queries.refresh()
+    assert job.snapshot().version == version
 
 
 def run(*command: str) -> Result:
