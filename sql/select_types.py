@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tidewheel.queries.aggregates import Argument, ArgumentKind
 from tidewheel.queries.standing.query import Call
@@ -37,6 +38,7 @@ def is_nested(sql_type: str) -> bool:
     return sql_type.startswith(("STRUCT(", "MAP(", "UNION(")) or sql_type.endswith("]")
 
 
+@lru_cache(maxsize=10_000)
 def answer_type(call: Call) -> str:
     """The SQL type of what a call answers."""
     if call.aggregate in _ANSWERS:

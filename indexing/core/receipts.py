@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from tidewheel.indexing.core.cells import Cells, cells_from_json, cells_to_json
@@ -31,8 +31,13 @@ BatchKey = tuple[int, str]
 
 def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Of values read back, those that this program knows: a later one may have written more."""
-    names = {one.name for one in fields(kind)}
+    names = _field_names(kind)
     return {name: value for name, value in values.items() if name in names}
+
+
+@cache
+def _field_names(kind: type) -> frozenset[str]:
+    return frozenset(one.name for one in fields(kind))
 
 
 @dataclass(frozen=True)

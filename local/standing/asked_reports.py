@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidewheel.queries.kernels.arrays import Real, Whole
-from tidewheel.queries.standing.query import Counts, Query
+from tidewheel.queries.standing.query import Call, Counts, Query
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import Tree
 
@@ -16,20 +16,27 @@ FIRST = -(1 << 62)  # before every fragment: of windows without beginning
 Due = Mapping[str, Sequence[DueReport]]  # by the query's name
 # A window by its first fragment, its end, and the report where only the living count; and its place among others.
 Windows = dict[tuple[int, int, int], int]
+Outputs = tuple[Call, ...]
 
 
 @dataclass(frozen=True)
 class AskedReports:
-    """An entry for each report of each query: which of the queries it is of, and the place of its window."""
+    """An entry for each report of each query: which of the queries it is of, and the place of its window.
+
+    `outputs` are the calls that each query's outputs are; of queries whose answers are more than their calls, none.
+    """
 
     queries: Sequence[Query]
+    outputs: Sequence[Outputs]
     of_query: Whole
     at_us: Whole
     complete: Real
     places: Whole
 
 
-def asked_reports(tree: Tree, queries: Sequence[Query], due: Due, windows: Windows) -> AskedReports:
+def asked_reports(
+    tree: Tree, queries: Sequence[Query], outputs: Sequence[Outputs], due: Due, windows: Windows
+) -> AskedReports:
     """The reports of some queries of a tree; windows that nobody asked for yet are added to those known."""
     number_of, is_live = tree.slices.number_of, tree.counts is Counts.LIVE
     places = []
@@ -42,6 +49,7 @@ def asked_reports(tree: Tree, queries: Sequence[Query], due: Due, windows: Windo
     reports = [one for query in queries for one in due[query.name]]
     return AskedReports(
         queries,
+        outputs,
         np.repeat(np.arange(len(queries)), [len(due[query.name]) for query in queries]),
         np.array([one.at_us for one in reports], np.int64),
         np.array([one.complete for one in reports], np.float64),

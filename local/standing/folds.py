@@ -150,14 +150,14 @@ class Folder:
         return sql + " ORDER BY ALL"
 
 
-def plain_calls(query: Query) -> tuple[Call, ...] | None:
-    """The call that each output of a query is as it stands; None if the answers are not the calls as they are."""
+def plain_calls(query: Query) -> tuple[Call, ...]:
+    """The call that each output of a query is as it stands; none if the answers are not the calls as they are."""
     if query.having or query.limit is not None:
-        return None
+        return ()
     calls = dict(zip(map(_spelled, range(len(query.calls))), query.calls, strict=True))
     found = [(calls.get(one.sql), one.sql_type) for one in query.outputs]
     plain = tuple(call for call, kind in found if call is not None and answer_type(call) == kind)
-    return plain if len(plain) == len(found) else None
+    return plain if len(plain) == len(found) else ()
 
 
 @cache

@@ -76,7 +76,7 @@ class Giving:
         rest = [one for some in self.due.values() for one in some]
         slots = [*(one.slot for one in rest), *(one.slot for one in self.waiting)]
         late = max(0, (self.state.slot_last or 0) - min(slots)) if slots else 0
-        older = sum(self.older.count(query) for query in self.queries)
+        older = sum(self.older.count(query) for query in self.queries if query.part in self.owed)
         return Left(len(self.waiting), sum(max(1, len(one.reports)) for one in rest), late, older)
 
     def _give_due(self) -> None:

@@ -13,7 +13,7 @@ Where only the living count, each report has rows of its own: those that expire 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -32,10 +32,11 @@ from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_
 from tidewheel.local.standing.pieces import Ways
 from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.local.standing.window_answers import WindowAnswers
+from tidewheel.local.standing.window_parts import WindowPart, window_part
 from tidewheel.queries.kernels.answers import FOLDED_AS_ARRAYS, Folds
 from tidewheel.queries.kernels.grids import Segments
 from tidewheel.queries.kernels.joining import joined_by
-from tidewheel.queries.kernels.partials import Partials, Scale, Spans, sorted_partials
+from tidewheel.queries.kernels.partials import Partials, Scale, Spans
 from tidewheel.queries.standing.query import Call, Counts, Query
 from tidewheel.queries.standing.staleness import slot_of_report
 from tidewheel.queries.standing.tree import RECORDS, Tree
@@ -78,17 +79,20 @@ class KernelFolder:
 
     def _asked(self, queries: Sequence[Query], due: Due, windows: Windows) -> Iterator[AskedReports]:
         """Queries whose outputs are calls as they are, all together; of the others, each by itself."""
-        plain = [query for query in queries if plain_calls(query) is not None]
-        others = [query for query in queries if plain_calls(query) is None]
-        for some in ([plain] if plain else []) + [[query] for query in others]:
-            yield asked_reports(self.tree, some, due, windows)
+        outputs = {query.name: plain_calls(query) for query in queries}
+        plain = [query for query in queries if outputs[query.name]]
+        if plain:
+            yield asked_reports(self.tree, plain, [outputs[query.name] for query in plain], due, windows)
+        for query in queries:
+            if not outputs[query.name]:
+                yield asked_reports(self.tree, [query], (), due, windows)
 
     def _folded(self, answers: WindowAnswers, asked: AskedReports) -> Folded:
-        first = asked.queries[0]
-        if plain_calls(first) is not None:
+        if asked.outputs:
             return answers.plain(asked)
-        folder = Folder(first, self.tree, self.axis, self.connection, "")
-        return Folded.of(first, folder.answered(answers.called(asked)))
+        (query,) = asked.queries
+        folder = Folder(query, self.tree, self.axis, self.connection, "")
+        return Folded.of(query, folder.answered(answers.called(asked)))
 
     @cached_property
     def columns(self) -> Mapping[tuple[object, ...], list[str]]:
@@ -158,20 +162,20 @@ class _Shared:
         return 1 << predicates.index(self.queries[0].where) if len(predicates) > 1 else None
 
     @cached_property
-    def parts(self) -> list[_Part]:
+    def parts(self) -> list[WindowPart]:
         """The rows with the predicate; where only the living count, for each report those that live."""
         if self.segments is not None and self.ways is not None and self.ways.keys() <= self.segments.grid.ways.keys():
             return list(self._gridded(self.segments, list(self.ways)))
         if self.folder.tree.counts is not Counts.LIVE:
-            return [_part(self._rows(self.windows, None), self.groups, self.windows)]
+            return [window_part(self._rows(self.windows, None), self.groups, self.windows)]
         parts = []
         for living in sorted({one[2] for one in self.windows}):
             windows = {window: place for window, place in self.windows.items() if window[2] == living}
             alive_after = slot_of_report(self.folder.axis, living)
-            parts.append(_part(self._rows(windows, alive_after), self.groups, windows))
+            parts.append(window_part(self._rows(windows, alive_after), self.groups, windows))
         return parts
 
-    def _gridded(self, segments: Segments, names: list[str]) -> Iterator[_Part]:
+    def _gridded(self, segments: Segments, names: list[str]) -> Iterator[WindowPart]:
         """The accumulators of each window and group, from the grid; so many windows in one go."""
         groups, roll_up = self.folder.rows.grid.rolled_up(self.groups, self.bit)
         rolled_up, schema = segments.rolled_up(names, roll_up), self.folder.rows.schema
@@ -181,7 +185,7 @@ class _Shared:
             window, group, found = rolled_up.windows(some[:, 0], some[:, 1])
             places = np.arange(len(window))
             columns = {name: total.finished(cells, schema.field(name).type) for name, (total, cells) in found.items()}
-            yield _Part(
+            yield WindowPart(
                 columns,
                 Partials(groups, places, Scale(0, 0, None), None),
                 Spans(group, window, places, places + 1),
@@ -222,7 +226,7 @@ class _Shared:
             for call, kind in zip(calls, types, strict=True)
         }
 
-    def _answered(self, part: _Part, call: Call, kind: pa.DataType) -> pa.Array:
+    def _answered(self, part: WindowPart, call: Call, kind: pa.DataType) -> pa.Array:
         known = aggregate_of(call)
         columns = {
             operation: [part.columns[name] for name in self.folder.columns[given.key]]
@@ -237,29 +241,3 @@ class _Shared:
 
 def _edges(windows: Iterable[tuple[int, int, int]]) -> Any:
     return np.unique(np.array([edge for window in windows for edge in window[:2]], np.int64))
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Accumulators by column, sorted by group and fragment, and the spans of windows in them."""
-
-    columns: Mapping[str, Any]
-    partials: Partials
-    spans: Spans
-    places: Any
-
-
-def _part(rows: pa.Table, groups: Mapping[str, str], windows: Mapping[tuple[int, int, int], int]) -> _Part:
-    firsts, ends = (pa.array([window[side] for window in windows], pa.int64()) for side in (0, 1))
-    if len(windows):
-        # What lies before the first window need not be sorted.
-        low, high = pc.min(firsts), pc.max(ends)
-        inside = pc.and_(pc.greater_equal(rows.column("fragment"), low), pc.less(rows.column("fragment"), high))
-        rows = rows.filter(inside)
-    rows = rows.combine_chunks()
-    partials = sorted_partials({name: rows.column(column) for name, column in groups.items()}, rows.column("fragment"))
-    if partials.order is not None:
-        rows, partials = rows.take(pa.array(partials.order)).combine_chunks(), replace(partials, order=None)
-    spans = partials.spans(firsts, ends)
-    columns = dict(zip(rows.column_names, rows.columns, strict=True))
-    return _Part(columns, partials, spans, np.array(list(windows.values()), np.int64)[spans.window])

@@ -17,7 +17,6 @@ from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.asked_reports import AskedReports
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.folded import Folded
-from tidewheel.local.standing.folds import plain_calls
 from tidewheel.local.standing.partials import aggregate_of
 from tidewheel.queries.kernels.arrays import Whole
 from tidewheel.queries.standing.query import Call, Query, call_name
@@ -38,14 +37,14 @@ class WindowAnswers:
     @staticmethod
     def of(groups: Sequence[pa.Array], answers: Mapping[Call, pa.Array], places: Whole, windows: int) -> WindowAnswers:
         """Of answers in any order, each with the place of its window."""
-        order = np.argsort(places, kind="stable")
-        bounds = np.searchsorted(places[order], np.arange(windows + 1))
-        in_order = pa.array(order)
-        sorted_groups = [column.take(in_order) for column in groups]
-        found = {call: column.take(in_order) for call, column in answers.items()}
+        if (places[1:] < places[:-1]).any():
+            order = np.argsort(places, kind="stable")
+            in_order, places = pa.array(order), places[order]
+            groups = [column.take(in_order) for column in groups]
+            answers = {call: column.take(in_order) for call, column in answers.items()}
         if not groups:
-            found = {call: pa.concat_arrays([column, _of_nothing(call, column.type)]) for call, column in found.items()}
-        return WindowAnswers(sorted_groups, found, bounds)
+            answers = {call: pa.concat_arrays([some, _of_nothing(call, some.type)]) for call, some in answers.items()}
+        return WindowAnswers(groups, answers, np.searchsorted(places, np.arange(windows + 1)))
 
     def plain(self, asked: AskedReports) -> Folded:
         """Of queries whose outputs are calls as they are, what is stored."""
@@ -58,7 +57,7 @@ class WindowAnswers:
             "window_start": pa.array(ends - length, mask=is_endless),
             "window_end": pa.array(ends),
             **self._stored_groups(asked.queries[0], pa.array(taken)),
-            **self._stored_outputs(asked.queries, of_query, taken),
+            **self._stored_outputs(asked, of_query, taken),
             "rows": self.answers[RECORDS].take(pa.array(taken)),
             "complete": pa.array(asked.complete[report]),
         }
@@ -89,17 +88,17 @@ class WindowAnswers:
         stored = list(answer_columns(query).values())
         return {name: values.take(taken) for (name, _), values in zip(stored, self.groups, strict=False)}
 
-    def _stored_outputs(self, queries: Sequence[Query], of_query: Whole, taken: Whole) -> dict[str, pa.Array]:
+    def _stored_outputs(self, asked: AskedReports, of_query: Whole, taken: Whole) -> dict[str, pa.Array]:
         """Each stored column, with the call that each query has there."""
-        asked: dict[tuple[str, str], dict[int, Call]] = {}
-        for number, query in enumerate(queries):
+        found: dict[tuple[str, str], dict[int, Call]] = {}
+        for number, (query, outputs) in enumerate(zip(asked.queries, asked.outputs, strict=True)):
             stored = list(answer_columns(query).values())[len(query.groups) :]
-            for column, call in zip(stored, plain_calls(query) or (), strict=True):
-                asked.setdefault(column, {})[number] = call
-        kinds = arrow_types_of([kind for _, kind in asked])
+            for column, call in zip(stored, outputs, strict=True):
+                found.setdefault(column, {})[number] = call
+        kinds = arrow_types_of([kind for _, kind in found])
         return {
-            name: self._of_calls(calls, kind, len(queries), of_query, taken)
-            for ((name, _), calls), kind in zip(asked.items(), kinds, strict=True)
+            name: self._of_calls(calls, kind, len(asked.queries), of_query, taken)
+            for ((name, _), calls), kind in zip(found.items(), kinds, strict=True)
         }
 
     def _of_calls(self, calls: Mapping[int, Call], kind: Any, queries: int, of_query: Whole, taken: Whole) -> pa.Array:

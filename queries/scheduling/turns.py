@@ -24,14 +24,18 @@ def turns(first_due: Mapping[str, int], tree_of: Mapping[str, str], slot_last: i
     >>> list(turns({"a": 9, "b": 7, "c": 9, "d": 8}, {"a": "x", "b": "y", "c": "y", "d": "x"}, slot_last=9))
     [['b', 'c'], ['a', 'd']]
     """
-    tasks = [
-        Task(name, tree_of[name], (Periodic(name, 1, NEVER),), NEVER, first=1 + min(0, slot - slot_last))
-        for name, slot in first_due.items()
-    ]
-    timetable = Deadlines(tasks, Rules(Company.LATE_PENDING))
+    members: dict[str, list[str]] = {}
+    for name in first_due:
+        members.setdefault(tree_of[name], []).append(name)
+    tasks: dict[str, Task] = {}  # one for each tree, as all of its queries that are due go along
+    for name in sorted(first_due, key=lambda name: min(first_due[name], slot_last)):
+        first, tree = 1 + min(0, first_due[name] - slot_last), tree_of[name]
+        if tree not in tasks:
+            tasks[tree] = Task(tree, tree, (Periodic(tree, 1, NEVER),), NEVER, first)
+    timetable = Deadlines(list(tasks.values()), Rules(Company.LATE_PENDING))
     timetable.advance()
     while ran := timetable.choose():
-        yield [task.name for task, _ in ran]
+        yield from (members[task.name] for task, _ in ran)
 
 
 def can_be_given(due: Iterable[DueAnswers], state: AnswerState, query: Query, stale: Sequence[int]) -> list[DueAnswers]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, groupby
 
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
@@ -186,8 +186,8 @@ def _compared(state: AnswerState, query: Query, reflection: Reflection) -> Itera
         first_kept = max(first_kept, young)  # of what is not corrected any more, all is given
     slots = given.gaps_and_from(young, first_kept, slot_last)
     times = (window.reports_between(axis.start_us(first), axis.end_us(last)) for first, last in slots)
-    for slot, reports in _by_slot(axis, chain.from_iterable(times)):
-        is_given = given.has(slot)
+    for slot, together in groupby(chain.from_iterable(times), partial(slot_of_report, axis)):
+        is_given, reports = given.has(slot), list(together)
         if (is_given and reports[-1] < young_us) or reports[-1] + query.terms.keep_us <= state.now_us:
             continue
         due = tuple(_report(state, query, reflection, at_us) for at_us in reports)
@@ -206,21 +206,6 @@ def _slots_with_reports(axis: TimeAxis, query: Query, first: int, end: int) -> i
     if query.terms.slide_us <= axis.interval_us:
         return max(0, end - first)
     return len(window_of(query).reports_between(axis.start_us(first), axis.start_us(end)))
-
-
-def _by_slot(axis: TimeAxis, reports: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-    slot: int | None = None
-    together: list[int] = []
-    for at_us in reports:
-        here = slot_of_report(axis, at_us)
-        if here != slot and together:
-            assert slot is not None
-            yield slot, together
-            together = []
-        slot = here
-        together.append(at_us)
-    if slot is not None and together:
-        yield slot, together
 
 
 def slots_of_report(state: AnswerState, query: Query, at_us: int) -> tuple[int, int]:
