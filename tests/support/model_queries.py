@@ -30,6 +30,7 @@ from tidewheel.queries.standing.staleness import (
     DueAnswers,
     StalePartials,
     due_answers,
+    due_of_each,
     slot_of_report,
     stale_partials,
 )
@@ -196,11 +197,15 @@ class ModelQueries:
     def due(self) -> list[DueAnswers]:
         state = AnswerState(AXIS, self.now_us, SPAN, self.source.ledger, self.answers.ledger)
         reflected = reflections(AXIS, self.partials.ledger, self.assignment)
-        return [
-            one
-            for query in self.queries
-            for one in due_answers(state, query, reflected[self.assignment.tree_of[query.name]])
-        ]
+        tree_of = self.assignment.tree_of
+        due = {query.name: list(due_answers(state, query, reflected[tree_of[query.name]])) for query in self.queries}
+        for tree in self.assignment.trees:
+            mine = [query for query in self.queries if tree_of[query.name] == tree.name]
+            together = due_of_each(state, mine, reflected[tree.name])
+            assert together == {query.name: due[query.name] for query in mine}, (
+                "looked at together they are due otherwise"
+            )
+        return [one for some in due.values() for one in some]
 
     def give(self, through: int | None = None) -> list[DueAnswers]:
         due = self.due()[:through]
