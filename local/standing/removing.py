@@ -21,6 +21,7 @@ from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import CELL_COLUMNS, NOTHING_WRITTEN, check_sizes, counted_by, read_back
 from tidewheel.indexing.core.cells import Cell, Cells
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.plan import FileChange, Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt, Tombstone
@@ -29,6 +30,7 @@ from tidewheel.local.keys import Truths
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.thinned_files import write_thinned
+from tidewheel.storage.ledger_store import ledger_of
 
 Hits = Callable[[pa.Table], pa.Array]  # of a file's rows, which ones go
 
@@ -43,10 +45,17 @@ def remove_keys(
     return attempt(job, _Remove(columns, hits, tombstones, young=young))
 
 
-def remove_parts(job: ArchiveJob, kept: frozenset[str]) -> Outcome:
+def remove_parts(job: ArchiveJob, kept: frozenset[str]) -> Outcome | None:
     """Remove all rows of parts other than these, as if they had never been; nothing is done if there are none."""
+    if _parts_of(ledger_of(job.snapshot())) <= kept:
+        return None
     names = pa.array(sorted(kept), pa.string())
     return attempt(job, _Remove((PART,), lambda rows: pc.invert(pc.is_in(rows.column(PART), names)), (), kept))
+
+
+def _parts_of(ledger: Ledger) -> set[str]:
+    """The parts that a ledger knows."""
+    return {*ledger.applied_parts, *(part for _, part in ledger.batches if part)}
 
 
 @dataclass
@@ -105,9 +114,7 @@ class _Remove(Procedure):
 
     def _dropped(self, one: Try) -> tuple[str, ...]:
         """The parts that the ledger knows and nobody keeps."""
-        ledger = one.state.ledger
-        known = {*ledger.applied_parts, *(part for _, part in ledger.batches if part)}
-        return () if self.parts_kept is None else tuple(sorted(known - self.parts_kept))
+        return () if self.parts_kept is None else tuple(sorted(_parts_of(one.state.ledger) - self.parts_kept))
 
     def _count(self, rows: pa.Table, watermark: int | None) -> None:
         for (part, slot, expiration), cell in counted_by(rows, (PART, "ins_slot", "exp_slot")).items():

@@ -63,10 +63,12 @@ class TreeGrid:
     def _follows(self, pieces: Sequence[Piece], watermark: int | None, by: Sequence[str]) -> bool:
         """Add the pieces that came; False if that does not do."""
         new = [piece for piece in pieces if id(piece) not in self._pieces]
-        if self._expires != (watermark is not None):
+        gone = self._pieces.keys() - {id(piece) for piece in pieces}
+        if self._expires != (watermark is not None) or any(len(_alive(self._pieces[one], watermark)) for one in gone):
             return False
-        is_all = {id(piece) for piece in pieces} >= self._pieces.keys()
-        return is_all and self._expire(watermark) and self._add(new, watermark, by)
+        for one in gone:  # files go when all of their rows have expired
+            del self._pieces[one]
+        return self._expire(watermark) and self._add(new, watermark, by)
 
     def _made(self, pieces: Sequence[Piece], watermark: int | None, by: Sequence[str], ways: Ways) -> Grid | None:
         # Where there was no grid, the groups are kept: only new pieces are numbered. Now and then the old ones go.
