@@ -12,9 +12,6 @@ import numpy as np
 
 from tidewheel.queries.kernels.arrays import Whole
 from tidewheel.queries.kernels.runs import Run, answers_of, runs_of, width_of
-from tidewheel.queries.kernels.side_by_side import in_shares
-
-PIECE = 1 << 16  # values of answers that are folded in one go
 
 
 def span_sums(values: Whole, start: Whole, end: Whole) -> Whole:
@@ -48,11 +45,6 @@ def _running(ufunc: np.ufunc, values: Whole) -> Whole:
 
 def _slid(inverse: np.ufunc, running: Whole, runs: Sequence[Run]) -> Whole:
     totals = np.empty((answers_of(runs), *running.shape[1:]), np.int64)
-
-    def fold(some: Sequence[Run]) -> None:
-        for run in some:
-            inverse(run.of(running, run.length), run.of(running), out=totals[run.answers])
-
-    pieces = [piece for run in runs for piece in run.cut(max(1, PIECE // width_of(running)))]
-    in_shares(fold, pieces, totals.size)
+    for run in runs:
+        inverse(run.of(running, run.length), run.of(running), out=totals[run.answers])
     return totals

@@ -39,12 +39,6 @@ class Run:
         begin = self.first + offset
         return table[begin : begin + (self.count - 1) * self.step + 1 : self.step]
 
-    def cut(self, count: int) -> Iterator[Run]:
-        """The same answers, at most so many at a time."""
-        for begun in range(0, self.count, count):
-            first, left = self.first + begun * self.step, self.count - begun
-            yield replace(self, place=self.place + begun, count=min(count, left), first=first)
-
     def parts(self, rows: int) -> Iterator[tuple[int, Run]]:
         """What begins within each piece of so many rows: the piece's first row, and the spans by their place in it."""
         begun = 0

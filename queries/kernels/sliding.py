@@ -17,7 +17,6 @@ import numpy as np
 
 from tidewheel.queries.kernels.arrays import Numbers
 from tidewheel.queries.kernels.runs import Run, answers_of, width_of
-from tidewheel.queries.kernels.side_by_side import in_shares
 
 BLOCK = 32
 WIDE = 2 * BLOCK
@@ -34,19 +33,14 @@ def slid(ufunc: np.ufunc, values: Numbers, runs: Sequence[Run]) -> Numbers:
     if wide is None:
         return answers
     middles = _middles(ufunc, wide, long)
-    pieces = [(run, middle, low, part) for run, middle in zip(long, middles, strict=True)
-              for low, part in run.parts(piece)]  # fmt: skip
-
-    def fold(some: Sequence[tuple[Run, Numbers, int, Run]]) -> None:
-        for run, middle, low, part in some:
+    for run, middle in zip(long, middles, strict=True):
+        for low, part in run.parts(piece):
             table, out = wide[low:], answers[part.answers]
             ufunc(part.of(table), part.of(table, run.length - WIDE), out=out)
             if len(middle):
                 first = (low + part.first) // BLOCK - run.first // BLOCK
                 each = np.repeat(middle[first : first + piece // BLOCK], BLOCK, axis=0)
                 ufunc(out, each[part.first % BLOCK :: part.step][: part.count], out=out)
-
-    in_shares(fold, pieces, answers.size)
     return answers
 
 
@@ -59,21 +53,17 @@ def _double(
         for low, part in run.parts(piece):
             asked[low, 1 << (run.length.bit_length() - 1)].append(part)
     widest = WIDE if wide is not None else max((width for _, width in asked), default=0)
-
-    def fold(lows: Sequence[int]) -> None:
-        spare = np.empty((2, piece + WIDE, *values.shape[1:]), values.dtype)
-        for low in lows:
-            table, width = values[low : low + piece + WIDE - 1], 1
-            while width <= widest:
-                for part in asked.get((low, width), ()):
-                    ufunc(part.of(table), part.of(table, part.length - width), out=answers[part.answers])
-                rows = max(0, len(table) - width)
-                into = spare[width.bit_length() % 2] if wide is None or 2 * width < WIDE else wide[low:]
-                if 2 * width <= widest:
-                    table = ufunc(table[:rows], table[width : width + rows], out=into[:rows])
-                width *= 2
-
-    in_shares(fold, range(0, len(values), piece), values.size * widest.bit_length())
+    spare = np.empty((2, piece + WIDE, *values.shape[1:]), values.dtype)
+    for low in range(0, len(values), piece):
+        table, width = values[low : low + piece + WIDE - 1], 1
+        while width <= widest:
+            for part in asked.get((low, width), ()):
+                ufunc(part.of(table), part.of(table, part.length - width), out=answers[part.answers])
+            rows = max(0, len(table) - width)
+            into = spare[width.bit_length() % 2] if wide is None or 2 * width < WIDE else wide[low:]
+            if 2 * width <= widest:
+                table = ufunc(table[:rows], table[width : width + rows], out=into[:rows])
+            width *= 2
 
 
 def _middles(ufunc: np.ufunc, wide: Numbers, runs: Sequence[Run]) -> list[Numbers]:

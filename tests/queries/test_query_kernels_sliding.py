@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tidewheel.queries.kernels import prefix_sums, runs, side_by_side, sliding
+from tidewheel.queries.kernels import runs, sliding
 from tidewheel.queries.kernels.doubling import doubled
 from tidewheel.queries.kernels.prefix_sums import span_sums, span_xors
 from tidewheel.queries.kernels.runs import RUN_MIN, Run, runs_of
@@ -49,10 +49,8 @@ def expected(ufunc: Any, values: np.ndarray, start: np.ndarray, end: np.ndarray)
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is a run, and pieces and blocks are so small that few rows have many of them, for several threads."""
+    """Everything is a run, and pieces and blocks are so small that few rows have many of them."""
     monkeypatch.setattr(runs, "RUN_MIN", 1)
-    monkeypatch.setattr(side_by_side, "SHARE_MIN", 1)
-    monkeypatch.setattr(prefix_sums, "PIECE", 5)
     monkeypatch.setattr(runs, "LOOKED_AT", 5)
     for name, value in (("BLOCK", 2), ("WIDE", 4), ("PIECE", 6)):
         monkeypatch.setattr(sliding, name, value)
