@@ -44,7 +44,8 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
 }
 _USER = "admin"
 _READY_S = 180
-_STOP_S = 20
+# Tasks that run on have lost the api-server they report to, and would only ask for it again and again.
+_STOP_S = 5
 
 
 @dataclass
