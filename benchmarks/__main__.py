@@ -44,9 +44,9 @@ def main(given: Sequence[str] | None = None) -> int:
     if words[:1] == ["headlines"]:
         from benchmarks.headlines import main as headlines
 
-        return headlines()
+        return headlines(words[1:])
     if words[:1] == ["cold"]:
-        from benchmarks.cold_commands import main as cold
+        from benchmarks.cold import main as cold
 
         return cold()
     if words[:1] == ["scale"]:

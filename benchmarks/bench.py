@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.cold_commands import cold_commands
+from benchmarks.cold_commands import EXPERIMENT, cold_commands
 from benchmarks.contender import Unavailable
 from benchmarks.contenders.catalogue import catalogue
 from benchmarks.profiles import SMALL, Profile
@@ -44,10 +44,10 @@ class Bench:
                 if wanted and (self.fresh or not self.store.has(race.name, name, race.fingerprint)):
                     failed += not self._run_one(race, name)
         times = self.profile.cold_commands
-        if times and not races and not contenders and (self.fresh or not self.store.experiment("cold_commands")):
+        if times and not races and not contenders and (self.fresh or not self.store.experiment(EXPERIMENT)):
             self._say("command line, cold: ", "starting")
             measured = cold_commands(self.work, times, SMALL)
-            self.store.put_experiment("cold_commands", measured)
+            self.store.put_experiment(EXPERIMENT, measured)
         self._say("", f"done in {perf_counter() - self._start:.0f} s\n")
         return failed
 

@@ -1,8 +1,4 @@
-"""The command line, cold: each command a process of its own, with the interpreter, Spark and the JVM to start.
-
-`python -m benchmarks cold` prints where the time of a cold update goes, as it is and without what makes Spark start
-quickly (`TIDEWHEEL_QUICK_START=off`), and what `status` and `probe` take.
-"""
+"""The command line, cold: each command a process of its own, with the interpreter, Spark and the JVM to start."""
 
 from __future__ import annotations
 
@@ -12,11 +8,9 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -25,9 +19,9 @@ from benchmarks.stream import Source, Stream, as_of_us
 from tidewheel.indexing.core.slots import iso
 from tidewheel.jobs.process import quick_start
 
+EXPERIMENT = "cold_commands"
+COMMANDS = ("update", "update, Java as it is", "probe", "status")
 TIMEOUT_S = 600
-TIMES = 2
-STREAM = Stream(rows=14_000)
 
 _ARCHIVE = """
 [archive]
@@ -50,25 +44,25 @@ schema = "id bigint, key bigint, body string, ins timestamp, until timestamp"
 """
 
 
-def main() -> int:
-    """Medians, in seconds; of an update what its receipt tells, and of the rest the interpreter and its imports."""
+def cold_commands(work: Path, times: int, stream: Stream) -> dict[str, Any]:
+    """Seconds of each command, each so many times, on an archive with a span of slots."""
     archive = quick_start.class_archive()
-    there = archive is not None and archive.exists()
-    print("with a class archive" if there else "without a class archive: tidewheel-setup classes", flush=True)
-    with tempfile.TemporaryDirectory() as folder, _archive(Path(folder), TIMES * 2, STREAM) as file:
-        for number, (label, settings) in enumerate((("as it is", {}), ("off", {quick_start.VARIABLE: "off"}))):
-            slots = [STREAM.span + number * TIMES + n for n in range(TIMES)]
-            found = [_update_parts(file, slot, settings) for slot in slots]
-            parts = {name: median(one[name] for one in found) for name in found[0]}
-            told = "  ".join(f"{name} {seconds:.2f}" for name, seconds in parts.items())
-            print(f"update, {label:8} {told}", flush=True)
-        for command in (("status", str(file)), ("probe", str(file), "2")):
-            processor = _processor_seconds()
-            total = median(_seconds(*command) for _ in range(2 * TIMES))
-            print(
-                f"{command[0]:16} total {total:.2f}  processor {(_processor_seconds() - processor) / (2 * TIMES):.2f}"
-            )
-    return 0
+    with _archive(work, times * 2, stream) as file:
+        slots = iter(range(stream.span, stream.span + times * 2))
+        update, plain, probe, status = COMMANDS
+        return {
+            "class_archive": archive is not None and archive.exists(),
+            update: [_update_parts(file, next(slots), {}) for _ in range(times)],
+            plain: [_update_parts(file, next(slots), {quick_start.VARIABLE: "off"}) for _ in range(times)],
+            probe: [_parts("probe", str(file), str(2 * n)) for n in range(times * 2)],
+            status: [_parts("status", str(file)) for _ in range(times * 2)],
+        }
+
+
+def _parts(*command: str) -> dict[str, float]:
+    processor = _processor_seconds()
+    total = timed(lambda: _tidewheel(*command))[0] / 1000
+    return {"total": total, "of Python's processor": _processor_seconds() - processor}
 
 
 def _update_parts(file: Path, slot: int, settings: dict[str, str]) -> dict[str, float]:
@@ -84,16 +78,6 @@ def _processor_seconds() -> float:
     """Of the programs that were started here and waited for. Java is not among them: it ends by itself."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def cold_commands(work: Path, times: int, stream: Stream) -> dict[str, Any]:
-    """Seconds of `update`, `probe` and `status`, each so many times, on an archive with a span of slots."""
-    with _archive(work, times, stream) as file:
-        return {
-            "update_seconds": [_seconds("update", str(file), "--slot", _start(stream.span + n)) for n in range(times)],
-            "probe_seconds": [_seconds("probe", str(file), str(2 * n)) for n in range(times)],
-            "status_seconds": [_seconds("status", str(file)) for _ in range(times)],
-        }
 
 
 @contextmanager
@@ -116,10 +100,6 @@ def _archive(work: Path, times: int, stream: Stream) -> Iterator[Path]:
 
 def _start(slot: int) -> str:
     return iso(as_of_us(slot - 1))
-
-
-def _seconds(*arguments: str) -> float:
-    return timed(lambda: _tidewheel(*arguments))[0] / 1000
 
 
 def _tidewheel(*arguments: str, settings: Mapping[str, str] | None = None) -> str:

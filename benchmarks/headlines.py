@@ -1,4 +1,5 @@
-"""`python -m benchmarks headlines`: what the literature is known for, beside what the same algorithms do here.
+"""`python -m benchmarks headlines`: what the literature is known for, beside what the same algorithms do here; writes
+docs/headlines.md anew. What is measured already is kept, if only some parts are run.
 
 Published figures are of C++ and Java on other machines. Here an operation is a call in CPython, so throughputs are
 compared within one run, and operations beside them, which do not depend on a machine.
@@ -6,17 +7,23 @@ compared within one run, and operations beside them, which do not depend on a ma
 
 from __future__ import annotations
 
+import argparse
+import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from math import lcm
+from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
 from benchmarks.headline import Headline
 from benchmarks.placements import placements
 from benchmarks.planning import PERIOD_MAX, SETS, draw, seconds
-from benchmarks.reference_workload import reference
+from benchmarks.store import RESULTS, machine, now, write_json
 from benchmarks.technique_states import latencies, memory
+from benchmarks.weaving import weaving
 from benchmarks.windows import slides_per_second
 from tidewheel.queries.choice import technique_named
 from tidewheel.queries.operation import Operation
@@ -41,6 +48,16 @@ MANY_SIZES = (64, 256)
 SECONDS = 0.15
 CALLS = "a call in CPython costs more than what an operation saves"
 UPDATES, PASSED_OVER, SEEDS = 600, 100, 3
+PAGE = Path(__file__).parent.parent / "docs" / "headlines.md"
+_HEAD = """# What the literature is known for, here
+
+Written by `python -m benchmarks headlines`; do not edit. Measured on {cores} cores of {processor}.
+
+The published figures are of C++ and Java on other machines. Here the same algorithms run in CPython, where an operation
+is a call: throughputs are compared within one run, and operations stand beside them, which do not depend on a machine.
+Costs of plans and schedules are the published ones, operations a second. What was looked at closer, and is held by
+tests, is in [the catalogue](../queries/README.md#which-published-results-hold-here); what standing queries
+take in seconds, in [the benchmarks](benchmarks.md#standing-queries)."""
 
 
 def ratio(one: str, others: Sequence[str], operation: Operation, *, many: bool) -> str:
@@ -109,19 +126,6 @@ def edges() -> Iterator[Headline]:
     )  # fmt: skip
 
 
-def savings() -> Iterator[Headline]:
-    for size, rate in ((250, 10), (250, 50), (250, 500), (500, 50)):
-        loom = Loom(reference(size, rate))
-        costs = {name: float(planner_named(name).plan(loom, draw()).cost)
-                 for name in ("Weave Share", "No Share", "Shared")}  # fmt: skip
-        yield Headline(
-            f"Weave Share, {size} queries, rate {rate}", "two to four orders of magnitude below other plans",
-            f"{costs['No Share'] / costs['Weave Share']:.1f}x below No Share, "
-            f"{costs['Shared'] / costs['Weave Share']:.2f}x below Shared",
-            "edges of whole seconds",
-        )  # fmt: skip
-
-
 def new_costs() -> Iterator[Headline]:
     """Slides are the factors of a thousand, ranges up to ten thousand slides."""
     factors, ranges = [one for one in range(1, 1001) if 1000 % one == 0], random.Random(SEED)
@@ -172,12 +176,44 @@ def _played(name: str, seed: int) -> Worth:
     return worth(play(timetable, UPDATES, costs.run, Clock(300, 8)), queries, PASSED_OVER, UPDATES)
 
 
-def main() -> int:
-    print("| what | published | here | why it differs |\n|---|---|---|---|")
-    parts: Sequence[Callable[[], Iterator[Headline]]] = (
-        techniques, latencies, memory, edges, savings, new_costs, placements, scheduling,
-    )  # fmt: skip
-    for part in parts:
-        for one in part():
-            print(f"| {one.what} | {one.published} | {one.ours} | {one.why} |", flush=True)
+# Weaving plans sets of 2,000 queries over and over, and takes as long as all others together.
+PARTS: Mapping[str, Callable[[], Iterator[Headline]]] = {
+    "Techniques": techniques,
+    "Latency": latencies,
+    "Memory": memory,
+    "Edges": edges,
+    "Weave Share": weaving,
+    "New cost estimation": new_costs,
+    "Several nodes": placements,
+    "Scheduling": scheduling,
+}
+
+
+def main(given: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks headlines", description=__doc__)
+    parser.add_argument("--only", action="append", choices=PARTS, default=[], help="only this part (repeatable)")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    arguments = parser.parse_args(given)
+    path = arguments.results / "headlines.json"
+    values: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"parts": {}}
+    for name in arguments.only or PARTS:
+        rows = []
+        for headline in PARTS[name]():
+            rows.append(asdict(headline))
+            print(f"{headline.what}\n    published  {headline.published}\n    here       {headline.ours}", flush=True)
+        values["parts"][name] = {"rows": rows, "measured_at": now()}
+        values["machine"] = machine()
+        write_json(path, values)
+    if arguments.results == RESULTS:
+        PAGE.write_text(page_of(values), encoding="utf-8")
     return 0
+
+
+def page_of(values: Mapping[str, Any]) -> str:
+    parts = [(name, values["parts"][name]["rows"]) for name in PARTS if name in values["parts"]]
+    return "\n\n".join([_HEAD.format(**values["machine"]), *(_section(name, rows) for name, rows in parts)]) + "\n"
+
+
+def _section(name: str, rows: Sequence[Mapping[str, str]]) -> str:
+    lines = [f"| {one['what']} | {one['published']} | {one['ours']} | {one['why']} |" for one in rows]
+    return "\n".join([f"## {name}\n", "| what | published | here | why it differs |", "|---|---|---|---|", *lines])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from benchmarks.cold_commands import COMMANDS, EXPERIMENT
 from benchmarks.cost_check import checks, regrets
 from benchmarks.goals import DEFAULT, Ratio
 from benchmarks.results import Results
@@ -180,21 +182,22 @@ def _others(results: Results) -> str:
 
 
 def _cold(results: Results) -> str:
-    measured = results.experiment("cold_commands")
+    measured = results.experiment(EXPERIMENT)
     if not measured:
         return ""
     _, samples = results.samples("small", DEFAULT)
     warm = results.race("small").get(DEFAULT)
-    lines = ["## Cold and warm", "| | cold, as a command | warm, in a session |\n|---|---|---|"]
-    rows = []
-    for name, inside in (
-        ("update", f"{warm.update_median_seconds:.2f} s" if warm and samples else "-"),
-        ("probe", f"{warm.probe_ms:.1f} ms" if warm else "-"),
-        ("status", "-"),
-    ):
-        seconds = measured[f"{name}_seconds"]
-        rows.append(f"| {name} | {sorted(seconds)[len(seconds) // 2]:.1f} s | {inside} |")
-    return "\n\n".join(lines) + "\n" + "\n".join(rows)
+    inside = {
+        "update": f"{warm.update_median_seconds:.2f} s" if warm and samples else "-",
+        "probe": f"{warm.probe_ms:.1f} ms" if warm else "-",
+    }
+    rows = [
+        f"| {name} | {median(one['total'] for one in measured[name]):.2f} s | {inside.get(name, '-')} |"
+        for name in COMMANDS
+    ]
+    there = "a class archive" if measured["class_archive"] else "no class archive"
+    head = f"## Cold and warm\n\nWith {there} of Java (`tidewheel-setup classes`); *as it is*: without it.\n\n"
+    return head + "| | cold, as a command | warm, in a session |\n|---|---|---|\n" + "\n".join(rows)
 
 
 def _model(results: Results, medium: Mapping[str, Any]) -> str:

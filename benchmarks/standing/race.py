@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -107,6 +108,9 @@ class Race:
         if not course.truth:
             self._say(f"the oracle, {len(course.asked)} queries")
             course.work_out()
+            # What the oracle knows is not looked through again by each refresh that happens to collect garbage.
+            gc.collect()
+            gc.freeze()
 
     # Rivals.
 

@@ -1,0 +1,31 @@
+"""`python -m benchmarks cold`: where the time of a cold update goes, with and without what makes Spark start quickly
+(`TIDEWHEEL_QUICK_START=off`), and what `status` and `probe` take; writes the page of benchmarks anew.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from benchmarks.cold_commands import COMMANDS, EXPERIMENT, cold_commands
+from benchmarks.report import write_report
+from benchmarks.store import RESULTS, Store
+from benchmarks.stream import Stream
+
+TIMES = 2
+STREAM = Stream(rows=14_000)
+
+
+def main() -> int:
+    """Medians, in seconds; of an update what its receipt tells, and of the rest the interpreter and its imports."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = cold_commands(Path(folder), TIMES, STREAM)
+    print("with a class archive" if found["class_archive"] else "without a class archive: tidewheel-setup classes")
+    for name in COMMANDS:
+        told = "  ".join(f"{part} {median(one[part] for one in found[name]):.2f}" for part in found[name][0])
+        print(f"{name:22} {told}")
+    Store("standard").put_experiment(EXPERIMENT, found)
+    for _ in write_report(RESULTS):
+        pass
+    return 0
