@@ -68,7 +68,7 @@ def _page(values: Found) -> Iterator[str]:
     yield "Logs, checkpoints and ledgers are real, written by the product; the data files are only named, 1 GB each. A"
     yield "slot brings records of five lives, and all are alive. Each step runs in a process of its own, open, plan and"
     yield "probe three times, of which the quickest is told. Seconds are the processor's; in brackets what passed"
-    yield "meanwhile, on a machine that had other work to do."
+    yield "meanwhile."
     yield ""
     yield f"| | {' | '.join(papers)} |"
     yield f"|---|{'---|' * len(papers)}"
