@@ -17,8 +17,8 @@ from tidewheel.commits.procedure import Try
 from tidewheel.indexing.core.file_sizes import rows_per_file
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.local.files import Shape, SortedFiles
+from tidewheel.local.side_by_side import side_by_side
 from tidewheel.queries.kernels.arrays import Whole, int64s
-from tidewheel.queries.kernels.side_by_side import side_by_side
 
 
 def write_rows(one: Try, plan: Plan, rows: pa.Table, folder: str) -> None:

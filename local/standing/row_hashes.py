@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tidewheel.queries.kernels.side_by_side import side_by_side
+from tidewheel.local.side_by_side import side_by_side
 
 Words = NDArray[np.uint64]
 BLOCK_ROWS = 1 << 16  # what is computed of so many fits the processor's cache

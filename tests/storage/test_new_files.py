@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from tidewheel.local.new_files import stable_order
-from tidewheel.queries.kernels.side_by_side import side_by_side
+from tidewheel.local.side_by_side import side_by_side
 
 SEED = 20261119
 
