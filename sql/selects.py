@@ -16,7 +16,7 @@ from typing import Any
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.page import Fault
 from tidewheel.queries.aggregates import MAKERS, Argument, aggregate
-from tidewheel.queries.standing.query import Call, Named, Query, QueryText, call_name
+from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Named, Query, QueryText, call_name
 from tidewheel.sql.guard import syntax_nodes, syntax_tree
 from tidewheel.sql.quoting import quote_identifier
 from tidewheel.sql.select_parser import Node, Refused, SelectParser
@@ -29,6 +29,7 @@ SYNONYMS = {
 }  # fmt: skip
 _NUMBER = re.compile(r"-?\d*\.?\d+")
 _WORDS = re.compile(r"\W+")
+_CALL = re.compile(call_name(0).replace("0", r"\d+"))
 
 
 def read_query(parser: SelectParser, text: QueryText) -> tuple[Query | None, list[Fault]]:
@@ -101,7 +102,7 @@ class _Reading:
                 raise Refused("group_by", f"{entry} has no name", f"write {entry} as NAME")
             sql = self.parser.sql_of(node)
             found.append(Named(name, sql, self.parser.types_of("group_by", "records", [sql])[0]))
-        self._refuse_twice("group_by", [one.name for one in found])
+        self._refuse_names("group_by", [one.name for one in found])
         self.groups = found
 
     def read_outputs(self) -> None:
@@ -114,7 +115,7 @@ class _Reading:
             found.append((name, self.parser.sql_of(self._without_aggregates("select", node))))
         if not self.calls:
             raise Refused("select", "no aggregate", "write, for example, count(*) as records")
-        self._refuse_twice("select", [*names, *(name for name, _ in found)])
+        self._refuse_names("select", [*names, *(name for name, _ in found)])
         self._fold_table(())
         kinds = self._types_of_folded("select", [sql for _, sql in found])
         self.outputs = [Named(name, sql, kind) for (name, sql), kind in zip(found, kinds, strict=True)]
@@ -223,10 +224,12 @@ class _Reading:
             count = len(call.arguments)
             raise Refused(key, f"{call.aggregate} with {count} arguments", f"it takes {len(taken)}")
 
-    def _refuse_twice(self, key: str, names: list[str]) -> None:
+    def _refuse_names(self, key: str, names: list[str]) -> None:
         folded = [name.lower() for name in names]
         if twice := sorted({name for name in folded if folded.count(name) > 1}):
             raise Refused(key, f"two columns named {twice[0]}", "give each a name of its own with AS")
+        if taken := [name for name in folded if name in (*TOLD_FIRST, *TOLD_LAST) or _CALL.fullmatch(name)]:
+            raise Refused(key, f"a column named {taken[0]}, as every answer has one", "give it another name with AS")
 
     def _fold_table(self, outputs: tuple[Named, ...]) -> None:
         columns = [(one.name, one.sql_type) for one in (*self.groups, *outputs)]

@@ -17,14 +17,11 @@ from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import aggregate_of
 from tidewheel.local.standing.stored_rows import loaded_partials
-from tidewheel.queries.standing.query import Counts, Query, call_name
+from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import window_of
 from tidewheel.sql.quoting import quote_identifier
 from tidewheel.storage.snapshot import Snapshot
-
-KEPT = ("window_start", "window_end")
-ABOUT = ("rows", "complete", "revision", "source_version", "slots_late")
 
 
 def ask(job: ArchiveJob, query: Query, at_us: int | None, last: int | None, where: str | None) -> pa.Table:
@@ -62,7 +59,7 @@ def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
         raise unanswered
     answers = place.snapshot()
     named = {name: stored for name, (stored, _) in answer_columns(query).items()}
-    columns = {name: name for name in KEPT} | named | {name: name for name in about_of(answers)}
+    columns = {name: name for name in TOLD_FIRST} | named | {name: name for name in about_of(answers)}
     condition = pc.field(PART) == query.part
     if answers.watermark is not None:
         condition &= pc.field("exp_slot") > answers.watermark
@@ -76,7 +73,7 @@ def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
 def about_of(answers: Snapshot) -> list[str]:
     """What is told beside answers: the next refresh adds what an older program did not keep."""
     there = {column.name for column in answers.columns}
-    return [name for name in ABOUT if name in there]
+    return [name for name in TOLD_LAST if name in there]
 
 
 def _refresh(job: ArchiveJob, query: Query) -> str:
@@ -104,7 +101,7 @@ def _to_come(job: ArchiveJob, query: Query, at_us: int) -> pa.Table:
         connection.register("tw_partials", loaded_partials(partials, snapshot, tree))
         axis = snapshot.definition.axis
         table = Folder(query, tree, axis, connection, "tw_partials").fold([DueReport(at_us, 1.0)])
-    for name in KEPT:
+    for name in TOLD_FIRST:
         place = table.schema.get_field_index(name)
         table = table.set_column(place, name, table.column(name).cast(pa.timestamp("us", "UTC")))
     return table

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidewheel.local.standing.asking import KEPT, about_of
+from tidewheel.local.standing.asking import about_of
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derivation import stored_queries
 from tidewheel.local.standing.derived import PART
-from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.query import TOLD_FIRST, Query
 from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_literal
 from tidewheel.sql.views import published_name, published_view, quote_for_spark
 from tidewheel.storage.snapshot import Snapshot
@@ -41,5 +41,5 @@ def published_answers(answers: Snapshot, dialect: str) -> str:
 
 def _select(answers: Snapshot, query: Query, source: Sql, quote: Callable[[str], Sql]) -> Sql:
     named = [Sql(f"{quote(stored)} AS {quote(name)}") for name, (stored, _) in answer_columns(query).items()]
-    columns = join(", ", [*map(quote, KEPT), *named, *map(quote, about_of(answers))])
+    columns = join(", ", [*map(quote, TOLD_FIRST), *named, *map(quote, about_of(answers))])
     return Sql(f"SELECT {columns}\nFROM {source}\nWHERE {quote(PART)} = {quote_literal(query.part)}")

@@ -19,6 +19,9 @@ from tidewheel.indexing.toml.page import Fault
 
 LIVE = "live"
 PART_BYTES = 4
+# What every answer tells of itself, before its groups and outputs and behind them.
+TOLD_FIRST = ("window_start", "window_end")
+TOLD_LAST = ("rows", "complete", "revision", "source_version", "slots_late")
 
 
 class Counts(StrEnum):

@@ -124,6 +124,9 @@ def test_records_that_cannot_be_folded_keep_no_other_query_from_its_answers(
     [
         (query("count(*) as n", of="m.answers"), 'no query stands on them; ask the archive, "m"'),
         (query("count(*) as n", of="nobody"), "there is no archive file of that name; the archives here are m"),
+        (query("max(v) as rows"), "a column named rows, as every answer has one; give it another name with AS"),
+        (query('count(*) as \\"Call 0\\"'), "a column named call 0, as every answer has one"),
+        (query("count(*) as n", more='group_by = ["k as window_end"]\n'), "a column named window_end, as every"),
         (query("median(v) as n"), "operation 'median' is holistic"),
         (query("count(*) as n").replace('window = "1m"', 'window = "500d"'), "the longest window is 400d"),
         (query("count(*) as n").replace('slide = "1m"', 'slide = "7s"\ncounts = "live"'), "1m long; give a multiple"),
