@@ -17,7 +17,8 @@ from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import aggregate_of
 from tidewheel.local.standing.stored_rows import loaded_partials
-from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Counts, Query, call_name
+from tidewheel.queries.operation import Error
+from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Counts, Query, call_name
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import window_of
 from tidewheel.sql.quoting import quote_identifier
@@ -43,12 +44,20 @@ def with_errors(answers: pa.Table, query: Query) -> pa.Table:
     """The answers, and beside each approximate one by which share of what it may be off, as text."""
     for output in query.outputs:
         calls = [call for number, call in enumerate(query.calls) if f'"{call_name(number)}"' in output.sql]
-        errors = sorted({str(error) for call in calls if (error := aggregate_of(call).error)})
+        errors = sorted({str(error) for call in calls if (error := _error_of(call))})
         if errors and f"{output.name}_error" not in answers.column_names:
             place = answers.schema.get_field_index(output.name) + 1
             told = pa.repeat(pa.scalar("; ".join(errors)), answers.num_rows)
             answers = answers.add_column(place, f"{output.name}_error", told)
     return answers
+
+
+def _error_of(call: Call) -> Error | None:
+    """By how much a call may be off; not known where the library that computes it is not installed."""
+    try:
+        return aggregate_of(call).error
+    except InvalidInput:
+        return None
 
 
 def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:

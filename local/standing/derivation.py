@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
@@ -105,15 +107,20 @@ def _says(job: ArchiveJob, by: str, horizon: int) -> bool:
     return without_owed(snapshot.definition.derived) == by and ledger_of(snapshot).horizon == horizon
 
 
-def derive(job: ArchiveJob, queries: Sequence[Query], plan: Plan, broken: Collection[str] = ()) -> Derived:
+def derive(
+    job: ArchiveJob,
+    queries: Sequence[Query],
+    plan: Plan,
+    only_for: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> Derived:
     """The archive is observed, both derived archives are there, and say what they are derived by.
 
-    `broken` trees serve nobody any more.
+    `only_for` names trees that serve no other queries than these any more.
     """
     snapshot = job.snapshot()
     source = snapshot.definition
     partials, answers = derived_job(job, "partials"), derived_job(job, "answers")
-    assignment = assigned(queries, source.max_lifetime_us, kept_trees(partials).without(broken), plan)
+    assignment = assigned(queries, source.max_lifetime_us, replace(kept_trees(partials), only_for=only_for), plan)
     horizon = slots_observed(source, assignment)
     if ledger_of(snapshot).horizon != horizon:
         observe(job, horizon)
@@ -206,12 +213,14 @@ def _slots(source: Definition, duration_us: int) -> int:
 def _partial_schema(assignment: Assignment) -> list[tuple[str, str]]:
     columns = list(PARTIAL_COLUMNS.items())
     for tree in assignment.trees:
-        columns += partial_columns(tree).values()
+        with suppress(InvalidInput):  # of what this program cannot fold: its columns are there, if any are
+            columns += partial_columns(tree).values()
     return columns
 
 
 def _answer_schema(queries: Sequence[Query]) -> list[tuple[str, str]]:
     columns = list(ANSWER_COLUMNS.items())
     for query in queries:
-        columns += answer_columns(query).values()
+        with suppress(InvalidInput):
+            columns += answer_columns(query).values()
     return columns

@@ -48,6 +48,7 @@ class BatchFolder:
     partials: ArchiveJob
     reader: SlotReader
     queries: Sequence[Query]
+    tree_of: Mapping[str, str]  # query's name -> tree's name
     connection: duckdb.DuckDBPyConnection
     now_us: int
     failed: dict[str, InvalidInput] = field(default_factory=dict)  # by tree
@@ -67,7 +68,7 @@ class BatchFolder:
         tables: list[pa.Table] = []
         for tree in trees:
             mine = [slot for slot, part in keys if part == tree.name]
-            table, told = erased_partials(self.partials, self.reader, tree, mine)
+            table, told = self._erased(tree, mine)
             if told:
                 lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}
                 tables.append(table)
@@ -90,16 +91,26 @@ class BatchFolder:
                 tables.append(table)
         return PartRows(pa.concat_tables(tables, promote_options="permissive") if tables else None, lineages)
 
+    def _erased(self, tree: Tree, slots: Sequence[int]) -> tuple[pa.Table, Mapping[int, PartialLineage]]:
+        """What is left where only keys that are groups went; nothing of a tree that this program cannot read."""
+        try:
+            return erased_partials(self.partials, self.reader, tree, slots)
+        except InvalidInput:
+            return pa.table({}), {}  # whoever folds it tells why
+
     def _guilty(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> frozenset[str]:
         """Of the queries that share a tree whose records cannot be folded those that are to blame."""
         found = set()
-        for query in (one for one in self.queries if tree.serves(one, 0)):
+        for query in self._asking(tree):
             (alone,) = assigned([query], 0).trees
             try:
                 self.folded(alone, slots, rows)
             except InvalidInput:
                 found.add(query.name)
         return frozenset(found)
+
+    def _asking(self, tree: Tree) -> list[Query]:
+        return [query for query in self.queries if self.tree_of.get(query.name) == tree.name]
 
     def read(self, slots: Sequence[int], trees: Sequence[Tree]) -> tuple[pa.Table, dict[int, Coverage]]:
         """What these trees ask of the records of some slots."""
@@ -155,7 +166,7 @@ class BatchFolder:
         except (duckdb.Error, InvalidInput) as error:
             for slot in slots if len(slots) > 1 else ():
                 self.folded(tree, [slot], rows.filter(pc.field("ins_slot") == slot))
-            asking = ", ".join(query.name for query in self.queries if tree.serves(query, 0))
+            asking = ", ".join(query.name for query in self._asking(tree))
             told = error if isinstance(error, InvalidInput) else InvalidInput(one_line(str(error)), MEND)
             raise InvalidInput(
                 f"the records of slot {self.axis.name(slots[0])} cannot be folded for {asking}: "

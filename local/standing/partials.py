@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.arrow_types import arrow_types_of
 from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.partial_sql import Input, buckets_query, collected, lifted
@@ -99,6 +100,8 @@ class PartialBuilder:
     def _placed(self, rows: pa.Table, oldest_us: int) -> pa.Table:
         """The rows that count, with their time and fragment."""
         tree, axis = self.tree, self.axis
+        if tree.time and tree.time not in rows.column_names:
+            raise InvalidInput(f"there is no column {tree.time}", "name another column as time, or bring it again")
         ends = pc.add(pc.multiply(rows.column("ins_slot"), axis.interval_us), axis.epoch_us + axis.interval_us)
         at = rows.column(tree.time).cast(pa.int64()) if tree.time else pc.subtract(ends, axis.interval_us)
         if tree.endless:

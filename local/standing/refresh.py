@@ -77,8 +77,7 @@ class Refresh:
         self.waiting: list[StalePartials] = []
         self.derived: Derived | None = None
         self.failed: list[InvalidInput] = []
-        self.apart: set[str] = set()  # queries that share with nobody
-        self.broken: set[str] = set()  # trees that serve nobody any more
+        self.only_for: dict[str, frozenset[str]] = {}  # trees that serve no others any more
 
     def run(self) -> Refreshed:
         """Compare, make partials, give answers."""
@@ -87,7 +86,7 @@ class Refresh:
         self.watch, self.budget = Stopwatch(), Budget(self.budget_s)
         self.failed = []
         if self.derived is None or not self.derived.is_told(self.job, self.queries):
-            self.derived = derive(self.job, self.queries, self.plan, self.broken)
+            self.derived = derive(self.job, self.queries, self.plan, self.only_for)
         assignment = self.derived.assignment
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
         remove_parts(self.answers, frozenset(query.part for query in self.queries))
@@ -110,20 +109,19 @@ class Refresh:
         )
 
     def plan(self, queries: Sequence[Query]) -> list[list[Query]]:
-        """Who shares, of queries that no tree serves yet; who keeps others from their answers, with nobody."""
-        alone = [[one] for one in queries if one.name in self.apart]
-        others = [one for one in queries if one.name not in self.apart]
-        planned = planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)
-        return [*alone, *(planned(others) if others else ())]
+        """Who shares, of queries that no tree serves yet."""
+        return planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)(queries)
 
     def _parts_ways(self, folder: BatchFolder, assignment: Assignment) -> bool:
-        """Whether queries that cannot be folded share a tree with others that can: from now on they do not."""
+        """Whether queries that can be folded share a tree with what cannot: from now on they do not.
+
+        Who is to blame stays, so that what was folded before is there when its records can be folded again.
+        """
         found = False
         for tree, guilty in folder.guilty.items():
             sharing = {name for name, one in assignment.tree_of.items() if one == tree}
-            if guilty & sharing and sharing - guilty:
-                self.apart |= guilty & sharing
-                self.broken.add(tree)
+            if sharing - guilty and tree not in self.only_for:
+                self.only_for[tree] = guilty & sharing
                 self.derived, found = None, True
         return found
 
@@ -169,7 +167,7 @@ class Refresh:
         axis, now_us = reader.snapshot.definition.axis, present_us(self.job, reader)
         stale = stale_partials(axis, now_us, source, ledger, assignment.trees)
         self.watch.lap("compare")
-        folder = BatchFolder(self.partials, reader, self.queries, self.connection, now_us)
+        folder = BatchFolder(self.partials, reader, self.queries, assignment.tree_of, self.connection, now_us)
         if not stale and ledger.watermark == source.watermark:
             return [], None, folder
         batches = folder.fold(stale, assignment.trees, self.budget)

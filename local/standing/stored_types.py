@@ -32,8 +32,11 @@ def stored_type(sql_type: str) -> str:
     """
     if sql_type.lower() in _KEPT:
         return sql_type
-    with duckdb.connect(":memory:") as connection:
-        (kind,) = connection.sql(f"SELECT NULL::{sql_type}").types
+    try:
+        with duckdb.connect(":memory:") as connection:
+            (kind,) = connection.sql(f"SELECT NULL::{sql_type}").types
+    except duckdb.Error as error:  # of a program with another DuckDB
+        raise InvalidInput(f"there is no type {sql_type}", "cast it to another one") from error
     if not _is_kept(kind):
         raise InvalidInput(
             f"a value of type {sql_type} cannot be kept in a Delta table",

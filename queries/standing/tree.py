@@ -140,13 +140,15 @@ class Kept:
 
     trees: tuple[Tree, ...] = ()
     tree_of: Mapping[str, str] = field(default_factory=dict)  # query's part -> tree's name
-
-    def without(self, trees: Collection[str]) -> Kept:
-        return replace(self, trees=tuple(tree for tree in self.trees if tree.name not in trees))
+    only_for: Mapping[str, Collection[str]] = field(default_factory=dict)  # tree's name -> queries, if not for all
 
     def serving(self, query: Query, life_us: int) -> Tree | None:
         """The tree that the query had, if it still serves; else any other that does."""
-        able = [tree for tree in self.trees if tree.serves(query, life_us)]
+        able = [
+            tree
+            for tree in self.trees
+            if tree.serves(query, life_us) and query.name in self.only_for.get(tree.name, (query.name,))
+        ]
         own = self.tree_of.get(query.part)
         return next((tree for tree in able if tree.name == own), able[0] if able else None)
 

@@ -60,7 +60,7 @@ def test_of_a_record_only_what_is_asked_for_is_read(tmp_path: Path) -> None:
     archive.update({0: [event(0, 1)]})
     refresh(archive.job, [BY_KEY])
     reader = reader_of(archive.job)
-    folder = BatchFolder(derived_job(archive.job, "partials"), reader, [BY_KEY], duckdb.connect(), archive.now_us)
+    folder = BatchFolder(derived_job(archive.job, "partials"), reader, [BY_KEY], {}, duckdb.connect(), archive.now_us)
     (tree,) = kept_trees(derived_job(archive.job, "partials")).trees
     asked = folder.columns_asked([tree])
     assert {"k", "v", "ins_slot", "exp_slot"} <= set(asked)
