@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from typing import Any, NoReturn
 
 import click
@@ -40,6 +40,7 @@ class Program(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         given = list(sys.argv[1:] if args is None else args)
+        _make_streams_safe()
         output = Output(as_json="--json" in given, debug="--debug" in given)
         quiet_bridge(output.debug)
         with pandas_hidden():
@@ -92,6 +93,16 @@ def pandas_hidden() -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(_PandasHidden)
+
+
+def _make_streams_safe() -> None:
+    """What was done must not fail because it cannot be said: a stream may be closed, or its encoding lack a sign."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def quiet_bridge(debug: bool) -> None:

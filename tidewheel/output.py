@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -22,6 +22,7 @@ from tidewheel.indexing.errors import Refused, TidewheelError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.status import Status
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -43,11 +44,13 @@ class Output:
     as_json: bool = False
     debug: bool = False
     archive: str = ""
+    _status: Status | None = field(default=None, init=False)
 
     def show(self, document: Mapping[str, Any], *views: Callable[[], RenderableType]) -> None:
         """The answer: the document for machines, or the views of it for people."""
+        self.still()
         if self.as_json:
-            click.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+            click.echo(_json(document))
             return
         for view in views:
             shown = view()
@@ -77,7 +80,7 @@ class Output:
         if self.as_json:
             values = {key: _plain(value) for key, value in error.values.items()}
             said = {"kind": error.kind, "message": error.message, "remedy": error.remedy, "values": values}
-            click.echo(json.dumps({"error": said}, indent=2, ensure_ascii=False, default=str), err=True)
+            click.echo(_json({"error": said}), err=True)
             return error.exit_code
         self._problem(error.message, error.remedy)
         return error.exit_code
@@ -105,8 +108,13 @@ class Output:
         if not self.watched:
             yield lambda step: None
             return
-        with self.side.status(first) as status:
-            yield status.update
+        with self.side.status(first) as self._status:
+            yield self._status.update
+
+    def still(self) -> None:
+        """Progress ends where the answer begins: in a terminal both would be on the same line."""
+        if self._status is not None:
+            self._status.stop()
 
     @contextmanager
     def counting(self, what: str, total: int) -> Iterator[Callable[[], None]]:
@@ -156,6 +164,11 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console.width = _WIDE
     return console
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    """JSON is UTF-8, whatever the terminal's encoding; what is no text, as in some names of files, stays an escape."""
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
 
 
 def _plain(value: Any) -> Any:

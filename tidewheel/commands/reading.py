@@ -230,6 +230,8 @@ def _write(output: Output, result: Result, form: str, path: Path | None, limit: 
     if form == "table" and path is not None:
         raise InvalidInput("a file needs a format", "give --format csv, json, parquet or arrow")
     if form != "table":
+        if path is None:
+            output.still()
         rows = write_rows(result, form, path)
         if path is not None:
             output.notice(f"{counted(rows, 'row')} in {path}, {exact_for}")

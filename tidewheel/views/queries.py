@@ -16,7 +16,7 @@ from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Query
 from tidewheel.views.figures import count, short_iso, slots_name
 from tidewheel.views.rows import value_text
-from tidewheel.views.tables import plain_table
+from tidewheel.views.tables import Rows, plain_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -194,9 +194,8 @@ def answers_view(answers: pa.Table) -> RenderableType:
 
     if not answers.num_rows:
         return "no answer"
-    table = plain_table(*answers.column_names)
-    for row in dicts(answers.slice(0, ROWS_SHOWN)):
-        table.add_row(*(_shown(name, value) for name, value in row.items()))
+    shown = dicts(answers.slice(0, ROWS_SHOWN))
+    table = Rows(answers.column_names, [[_shown(name, value) for name, value in row.items()] for row in shown])
     if answers.num_rows > ROWS_SHOWN:
         return Group(table, f"and {answers.num_rows - ROWS_SHOWN} more; --json gives all")
     return table
@@ -213,7 +212,7 @@ def lacking(name: str, archive: str, answers: pa.Table) -> str:
 
 def _shown(name: str, value: Any) -> str:
     if name == "complete" and value is not None:
-        return f"{value:.3g}"
+        return f"{value if value == 1 else min(value, 0.999):.3g}"  # what is not complete never shows as 1
     return value_text(value)
 
 

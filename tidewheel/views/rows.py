@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -52,19 +52,10 @@ def rows_view(result: Result, shown_max: int = ROWS_SHOWN, *, bare: bool = False
     if bare:
         table: RenderableType = plain_rows([printable(name) for name in result.columns], texts, left)
     else:
-        table = _drawn(result.columns, texts, left)
+        from tidewheel.views.tables import Rows
+
+        table = Rows(result.columns, texts, left)
     return table, len(shown), len(rows) > shown_max
-
-
-def _drawn(headers: Sequence[str], texts: Sequence[Sequence[str]], left: Sequence[int]) -> RenderableType:
-    from rich.text import Text
-
-    from tidewheel.views.tables import plain_table
-
-    table = plain_table(*headers, left=left)
-    for row in texts:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def value_text(value: Any) -> str:

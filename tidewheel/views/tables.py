@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 from tidewheel.indexing.printable import printable
+
+_UNBOUND = 1_000_000
 
 
 def plain_table(*headers: str, left: Collection[int] = (), title: str | None = None) -> Table:
@@ -18,3 +23,32 @@ def plain_table(*headers: str, left: Collection[int] = (), title: str | None = N
     for position, header in enumerate(headers):
         table.add_column(printable(header), justify="left" if position in left else "right", overflow="fold")
     return table
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of data as a table; where the screen is too narrow for one, with a line for each value instead.
+
+    A table that is squeezed breaks every moment and name in pieces, which nobody can read or copy.
+    """
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: Collection[int] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table = plain_table(*self.headers, left=self.left)
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        unbound = options.update(max_width=_UNBOUND)
+        if console.measure(table, options=unbound).maximum <= options.max_width:
+            yield table
+            return
+        for number, row in enumerate(self.rows, 1):
+            yield Text(f"── {number} ".ljust(min(40, options.max_width), "─"))
+            values = Table.grid(padding=(0, 2, 0, 0))
+            values.add_column(style="bold", overflow="fold")
+            values.add_column(overflow="fold")
+            for header, value in zip(self.headers, row, strict=True):
+                values.add_row(Text(printable(header)), Text(value))
+            yield values
