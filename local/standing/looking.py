@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from tidewheel.queries.operation import Error
 from tidewheel.queries.planning.standing_trees import Why, why
 from tidewheel.queries.shared_plan import SharedPlan, build_shared_plan
 from tidewheel.queries.standing.bounds import guard_reports
-from tidewheel.queries.standing.lineage import Cover, PartialLineage
+from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, slot_of_report
@@ -154,12 +155,26 @@ def explained(
         tree_why=why(query, sharing, known_of(job, sharing), planner, is_kept=is_kept),
         partial_rows=sum(batch.rows_in for batch in mine),
         covered={cover.value: sum(one.cover is cover for one in coverages) for cover in Cover},
-        reasons=dict(sorted(Counter(one.why for one in coverages if one.why).items())),
+        reasons=_reasons(job, tree, coverages),
         stale=tuple(one for one in told.stale if one.tree == tree.name),
         due=tuple(one for one in told.due if one.part == query.part),
         plan=plan,
         techniques=_offers(query, plan, technique),
     )
+
+
+def _reasons(job: ArchiveJob, tree: Tree, coverages: Sequence[Coverage]) -> dict[str, int]:
+    """Why slots that answers of a tree look at are not wholly covered; of those without a batch, that there is none."""
+    found = Counter(one.why for one in coverages if one.why)
+    snapshot = job.snapshot()
+    axis, applied = snapshot.definition.axis, ledger_of(snapshot).applied
+    if applied:
+        begin, newest = applied[0][0], applied[-1][1]
+        oldest = axis.slot_of(axis.end_us(newest) - tree.horizon_us - tree.ahead_us)
+        came = sum(max(0, last - max(first, oldest) + 1) for first, last in applied)
+        found["before the archive's first batch"] = max(0, begin - oldest)
+        found["no batch came, or it was undone"] = newest - max(begin, oldest) + 1 - came
+    return dict(sorted((why, slots) for why, slots in found.items() if slots))
 
 
 def _offers(query: Query, plan: SharedPlan, only: str) -> tuple[Offer, ...]:

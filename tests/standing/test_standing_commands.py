@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.support.asked_archive import asked_archive
+from tests.support.asked_archive import asked_archive, events
 from tidewheel.cli import main
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Batch
@@ -114,6 +114,17 @@ def test_what_is_missing_from_an_answer_is_told_with_it(place: Path) -> None:
     assert "not all" not in CliRunner().invoke(main, ["ask", "m", "ranked"]).output
     nothing = CliRunner().invoke(main, ["ask", "m", "ranked", "--where", "total < 0"])
     assert "tidewheel query explain m ranked tells why" in " ".join(nothing.output.split())
+
+
+def test_explain_says_which_slots_have_no_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = asked_archive(tmp_path, RANKED)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    CliRunner().invoke(main, ["refresh", "m"])
+    assert "1 slot not wholly: before the archive's first batch" in explained("ranked")
+    for slot in (8, 9):
+        archive.update({slot: events(slot)})
+    CliRunner().invoke(main, ["refresh", "m"])
+    assert "2 slots not wholly: no batch came, or it was undone" in explained("ranked")
 
 
 # What techniques would cost.
