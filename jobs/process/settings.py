@@ -43,6 +43,11 @@ _SETTINGS = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Without its pages, too, Spark remembers a thousand of each with all their tasks: memory that grows by update.
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "50",
     "spark.executor.defaultJavaOptions": _UTC,
 }
 # Nobody else needs to reach a Spark that works alone; by default its two ports listen on an outer interface.

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.broker import wait_until
 from tests.support.processes import processes_below
 from tests.support.sockets import is_outer, listening
 from tidewheel.jobs.process.session import session_conf
@@ -45,6 +46,16 @@ def test_a_local_spark_listens_on_the_loopback_only(spark: SparkSession) -> None
     found = listening([os.getpid(), java])
     assert len(found) >= 2, "Spark's own and the driver's for blocks"
     assert [at for at in found if is_outer(at[0])] == []
+
+
+def test_what_spark_remembers_of_its_jobs_is_bounded(spark: SparkSession) -> None:
+    context = spark.sparkContext._jsc.sc()
+    for _ in range(60):
+        spark.range(1).write.format("noop").mode("append").save()
+    context.listenerBus().waitUntilEmpty()
+    queries = spark._jsparkSession.sharedState().statusStore()
+    wait_until(lambda: context.statusStore().jobsList(None).size() <= 50, 30, "old jobs forgotten")
+    wait_until(lambda: queries.executionsCount() <= 50, 30, "old queries forgotten")
 
 
 def test_a_cluster_is_told_the_secret_after_its_java_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
