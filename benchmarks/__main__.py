@@ -15,6 +15,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks.bench import Bench
@@ -24,47 +25,38 @@ from benchmarks.store import RESULTS, Store
 from tidewheel.cli import quiet_bridge
 from tidewheel.output import INTERRUPTED
 
+# What is measured beside the races, each by a program of its own.
+_OTHERS = {
+    "queries": "benchmarks.standing.__main__",
+    "sharing": "benchmarks.standing.sharing",
+    "planning": "benchmarks.planning",
+    "headlines": "benchmarks.headlines",
+    "cold": "benchmarks.cold",
+    "scale": "benchmarks.scale.__main__",
+}
+
 
 def main(given: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a contender gave a wrong answer or failed."""
     quiet_bridge(debug=False)
     words = list(sys.argv[1:] if given is None else given)
-    if words[:1] == ["queries"]:
-        from benchmarks.standing.__main__ import main as queries
-
-        return queries(words[1:])
-    if words[:1] == ["sharing"]:
-        from benchmarks.standing.sharing import main as sharing
-
-        return sharing(words[1:])
-    if words[:1] == ["planning"]:
-        from benchmarks.planning import main as planning
-
-        return planning()
-    if words[:1] == ["headlines"]:
-        from benchmarks.headlines import main as headlines
-
-        return headlines(words[1:])
-    if words[:1] == ["cold"]:
-        from benchmarks.cold import main as cold
-
-        return cold()
-    if words[:1] == ["scale"]:
-        from benchmarks.scale.__main__ import main as scale
-
-        return scale(words[1:])
+    if words and words[0] in _OTHERS:
+        return int(import_module(_OTHERS[words[0]]).main(words[1:]))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "profile",
-        choices=[*profiles(), "report", "adopt"],
-        help="what to run; report: only write it anew; adopt: and let the cost model have the measured constants",
+        choices=[*profiles(), "report", "adopt", *_OTHERS],
+        help="what to run; report: only write it anew; adopt: and let the cost model have the measured constants; "
+        f"{', '.join(_OTHERS)}: programs of their own, each with --help",
     )
     parser.add_argument("--fresh", action="store_true", help="measure again what was measured already")
     parser.add_argument("--race", action="append", default=[], help="only this race (repeatable)")
     parser.add_argument("--only", action="append", default=[], help="only this contender (repeatable)")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "tidewheel-bench")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    arguments = parser.parse_args(given)
+    arguments = parser.parse_args(words)
+    if arguments.profile in _OTHERS:
+        parser.error(f"{arguments.profile} comes first, its own options behind it")
     failed = 0
     if arguments.profile == "adopt":
         adopt(arguments.results)

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import argparse
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -17,8 +19,9 @@ TIMES = 2
 STREAM = Stream(rows=14_000)
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Medians, in seconds; of an update what its receipt tells, and of the rest the interpreter and its imports."""
+    argparse.ArgumentParser(prog="python -m benchmarks cold", description=__doc__).parse_args(given)
     with tempfile.TemporaryDirectory() as folder:
         found = cold_commands(Path(folder), TIMES, STREAM)
     print("with a class archive" if found["class_archive"] else "without a class archive: tidewheel-setup classes")

@@ -6,8 +6,9 @@ Seconds of this process's processors. Bit Set is not run above a period of 10^8,
 
 from __future__ import annotations
 
+import argparse
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 from math import isqrt, lcm, log10
@@ -166,7 +167,8 @@ def changes() -> Iterator[str]:
     yield f"one query of 200 changed: {spent * 1000:.1f} ms, {changed} of {len(after)} trees changed"
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
+    argparse.ArgumentParser(prog="python -m benchmarks planning", description=__doc__).parse_args(given)
     for lines in (edges(), either_way(), stops(), plans(), mixed(), changes()):
         for line in lines:
             print(line, flush=True)

@@ -86,6 +86,14 @@ def test_an_interrupted_run_says_how_to_go_on(
     assert "without --fresh goes on" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["", "queries", "sharing", "planning", "headlines", "cold", "scale"])
+def test_asked_for_help_it_measures_nothing(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*name.split(), "--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: python -m benchmarks {name}".rstrip())
+
+
 def test_every_profile_names_known_contenders_once() -> None:
     known = catalogue()
     for profile in profiles().values():
