@@ -7,9 +7,9 @@ others are fetched by name (`tidewheel-setup s3 postgresql`), and sessions use t
 A mirror of Maven Central is named as for Spark itself, in the variable DEFAULT_ARTIFACT_REPOSITORY.
 """
 
+import argparse
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from tidewheel.indexing.errors import InvalidInput, NotInstalled, TidewheelError
+from tidewheel.indexing.extras import needed
 
 DELTA_VERSION = "4.4.0"
 ALWAYS = "delta"
@@ -53,7 +54,7 @@ class JarSet:
 
     @property
     def remedy(self) -> str:
-        command = "python -m tidewheel.jobs.process.jars"
+        command = "tidewheel-setup"
         return f"make setup, or {command}" if self.name == ALWAYS else f"{command} {self.name}"
 
 
@@ -137,10 +138,13 @@ def _resolve(wanted: JarSet, staging: Path) -> str:
 
     spark-submit on an empty program does that and ends, without starting a session.
     """
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        raise NotInstalled("Spark needs Java 17 or newer, and there is no java here", "scripts/ensure-java")
     # Imported here: who only asks for the paths need not pay for it.
-    import pyspark
+    with needed("to fetch jars with Spark's resolver"):
+        import pyspark
+
+    from tidewheel.jobs.process.java_needs import require_java
+
+    require_java()
 
     spark_home = Path(pyspark.__file__).parent
     program = staging / "empty.py"
@@ -179,17 +183,46 @@ def _gist(log: str) -> str:
 
 def main() -> None:
     """`python -m tidewheel.jobs.process.jars [set...] [classes]`, also installed as `tidewheel-setup`."""
-    names = [name for name in sys.argv[1:] if name != CLASSES]
+    given = _command_line().parse_args().sets
+    names = [name for name in given if name != CLASSES]
     try:
         paths = fetch_jars(names)
+        if CLASSES in given:
+            _require_class_archive()
     except TidewheelError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)
     sys.stdout.write(f"{len(paths)} jars for Spark in {cache_dir()}\n")
-    if CLASSES in sys.argv[1:]:
+    if CLASSES in given:
         # A program of its own: it carries out updates, which this room knows nothing of.
         sys.exit(subprocess.call([sys.executable, "-m", "tidewheel.playground.class_archive"]))
     sys.stdout.write(_way_to_classes())
+
+
+def _command_line() -> argparse.ArgumentParser:
+    purposes = {name: f"for {one.purpose}" for name, one in jar_sets().items()}
+    purposes[ALWAYS] += "; always fetched"
+    purposes[CLASSES] = "not jars: what makes each start of Spark twice as fast; a minute, and 180 MB"
+    parser = argparse.ArgumentParser(
+        prog="tidewheel-setup",
+        description=f"Fetch the jars that Spark needs, once, each checked by its hash, into {cache_dir()}.",
+        epilog="\n".join(["sets:", *(f"  {name:13} {purpose}" for name, purpose in purposes.items())]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("sets", nargs="*", metavar="SET", help="what to fetch beside the jars for Delta tables")
+    return parser
+
+
+def _require_class_archive() -> None:
+    """A class archive is of one Java."""
+    from tidewheel.jobs.process.java_needs import require_java
+    from tidewheel.jobs.process.quick_start import class_archive
+
+    with needed("to make a class archive"):
+        import pyspark  # noqa: F401
+    require_java()
+    if class_archive() is None:
+        raise NotInstalled("JAVA_HOME leads to no Java", "set it to the folder of Java 17 or newer, or leave it out")
 
 
 def _way_to_classes() -> str:
