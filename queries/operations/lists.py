@@ -1,4 +1,4 @@
-"""Bounded lists: the first or last n by time, and all values up to a stated limit, batch by batch, each by time."""
+"""Bounded lists by time, and what is of one time by value: the first or last n, and all up to a stated limit."""
 
 from __future__ import annotations
 
@@ -55,54 +55,56 @@ def last_n(n: int) -> Aggregate:
     return alone(_nearest("last_n", n, newest=True), ("value", "at"))
 
 
-def _lift_one(value: Any) -> Any:
-    return None if is_missing(value) else (value,)
+def _by_time(older: Any, newer: Any) -> Any:
+    """Late records stand where their time is."""
+    entries = older + newer
+    return entries if not older or not newer or older[-1] <= newer[0] else tuple(sorted(entries))
 
 
-def _append(older: Any, newer: Any) -> Any:
-    return older + newer
-
-
-def _without_prefix(total: Any, oldest: Any) -> Any:
-    return total[len(oldest) :]
+def _without(total: Any, oldest: Any) -> Any:
+    """Entries that are equal cannot be told apart, so it does not matter which of them go."""
+    going = iter(oldest)
+    gone = next(going, None)
+    left = []
+    for entry in total:
+        if entry == gone:
+            gone = next(going, None)
+        else:
+            left.append(entry)
+    return tuple(left)
 
 
 @cache
-def concatenation(limit: int) -> Operation:
-    """All values in the order in which they are given. Its inverse takes the prefix away: the one class-INV operation
-    that is not commutative, so it tells whether a technique takes the right side."""
+def listing(limit: int) -> Operation:
+    """All values by (at, value): a total order, so neither files nor batches, plans or techniques change it."""
     _checked_limit("concatenate", limit)
 
-    def checked(values: Any) -> Any:
-        if len(values) > limit:
+    def checked(entries: Any) -> Any:
+        if len(entries) > limit:
             raise InvalidInput(
-                f"concatenate: {len(values)} values, and the limit is {limit}",
-                f"raise the limit, concatenate(x, {len(values)}), or use last_n",
+                f"concatenate: {len(entries)} values, and the limit is {limit}",
+                f"raise the limit, concatenate(x, {len(entries)}), or use last_n",
             )
-        return values
+        return entries
 
-    def lower(values: Any) -> list[Any] | None:
-        return list(checked(values)) or None
+    def lower(entries: Any) -> list[Any] | None:
+        return _values(checked(entries)) or None
 
-    def store(values: Any) -> tuple[list[Any]]:
-        return (list(checked(values)),)
-
-    def load(columns: Sequence[Any]) -> Any:
-        return tuple(columns[0])
+    def store(entries: Any) -> tuple[list[Any]]:
+        return _store(checked(entries))
 
     return Operation(
         f"concatenate({limit})",
-        _lift_one,
-        _append,
-        (Column("entries", "T0[]"),),
+        _lift_timed,
+        _by_time,
+        _TIMED_LIST,
         lower,
         identity=(),
-        evict_oldest=_without_prefix,
-        commutative=False,
+        evict_oldest=_without,
         store=store,
-        load=load,
+        load=_load,
     )
 
 
 def concatenate(limit: int) -> Aggregate:
-    return alone(concatenation(limit))
+    return alone(listing(limit), ("value", "at"))

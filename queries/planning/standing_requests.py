@@ -43,10 +43,9 @@ def request_of(query: Query) -> Request:
 
 
 def _about(query: Query) -> str:
-    terms, (*_, ordered) = query.terms, kind_of(query)
+    terms = query.terms
     words = [f"counts {terms.counts.value}", f"by {terms.time}" if terms.time else "by insertion"]
     words += [f"{duration_text(terms.ahead_us)} ahead"] * bool(terms.ahead_us)
     words += ["kept when its records are forgotten"] * (terms.erasure is Erasure.KEEP)
     words += ["of everything alive"] * (terms.window_us is None)
-    words += ["in the order of records"] * (ordered is not None)
     return ", ".join(words)

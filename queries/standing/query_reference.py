@@ -99,7 +99,10 @@ asked for; of up to 500 different values in each part of a window it is exact. `
 1.6 %, 95 times of 100, `kll_quantile(x, 0.99)` within 1.3 % of the records, 99 times of 100: these two keep sketches
 of a library, which other engines read as well: `pip install 'tidewheel[sketches]'`. A sketch of KLL tosses coins: where
 partials are made anew of equal records, answers may differ within that error; an audit compares what sketches tell, not
-their bytes. `tidewheel ask` tells the error beside the answer, and `tidewheel query explain` that of each aggregate."""
+their bytes. `tidewheel ask` tells the error beside the answer, and `tidewheel query explain` that of each aggregate.
+
+`first_n`, `last_n` and `concatenate` list by the time of the records, late ones where they belong; what is of one
+time, by its value. Without `time` that is the slot."""
 
 
 def query_file_reference() -> str:

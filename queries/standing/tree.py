@@ -23,8 +23,8 @@ from tidewheel.queries.windows import Window
 NAME_BYTES = 6
 # Every tree counts its records: each answer says how many it is made of.
 RECORDS = Call("count_rows")
-# Aggregates of which the order of records is a part.
-ORDERED = frozenset({"concatenate"})
+# Aggregates whose accumulators hold more than those of earlier programs, and what: they are folded once more.
+HOLDING_MORE = {"concatenate": "each value with its time"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Tree:
 
     @cached_property
     def name(self) -> str:
-        text = json.dumps(self.to_json(), sort_keys=True)
+        more = {call.aggregate: HOLDING_MORE[call.aggregate] for call in self.calls if call.aggregate in HOLDING_MORE}
+        text = json.dumps({**self.to_json(), **more}, sort_keys=True)
         return blake2b(text.encode(), digest_size=NAME_BYTES).hexdigest()
 
     @cached_property
@@ -172,12 +173,10 @@ def by_group_by(queries: Sequence[Query]) -> list[list[Query]]:
 def kind_of(query: Query) -> tuple[Any, ...]:
     """What queries must have in common to share partials at all.
 
-    Of windows without beginning, all that is older than anybody asks for can be one fragment, so they are a kind. What
-    depends on the order of records would lose it where groups are rolled up, so it shares with its own group-by alone.
+    Of windows without beginning, all that is older than anybody asks for can be one fragment, so they are a kind.
     """
     terms = query.terms
-    ordered = _columns(query) if any(call.aggregate in ORDERED for call in query.calls) else None
-    return (terms.counts, terms.time, terms.ahead_us, terms.erasure, terms.window_us is None, ordered)
+    return (terms.counts, terms.time, terms.ahead_us, terms.erasure, terms.window_us is None)
 
 
 def _columns(query: Query) -> frozenset[str]:

@@ -78,10 +78,11 @@ def test_only_what_can_share_is_pooled() -> None:
     body = 'name = "{}"\nselect = "{}"\ngroup_by = {}\nwindow = "60s"\nslide = "60s"\n'
     sums = [query_of(body.format("a", "sum(i) as s", '["k"]')), query_of(body.format("b", "sum(i) as s", "[]"))]
     lists = query_of(body.format("c", "concatenate(i, 10) as s", "[]"))
-    assert len({kind_of(query) for query in (*sums, lists)}) == 2
-    found = pools([*sums, lists])
-    assert [[one.name for one in pool.requests] for pool in found] == [["a", "b"], ["c"]]
-    assert found[1].about.endswith("in the order of records")
+    alive = query_of(body.format("d", "sum(i) as s", "[]") + 'counts = "live"\n')
+    assert len({kind_of(query) for query in (*sums, lists, alive)}) == 2
+    found = pools([*sums, lists, alive])
+    assert [[one.name for one in pool.requests] for pool in found] == [["a", "b", "c"], ["d"]]
+    assert found[1].about.startswith("counts live")
     assert by_group_by(sums) == [[sums[0]], [sums[1]]]
 
 

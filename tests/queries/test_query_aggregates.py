@@ -131,7 +131,7 @@ def test_lists_are_bounded() -> None:
     rows = [("c", 0, 3), ("a", 0, 1), ("d", 0, 4), ("b", 0, 2)]
     assert answered("first_n", Argument(), rows, 2) == ["a", "b"]
     assert answered("last_n", Argument(), rows, 2) == ["c", "d"]
-    assert answered("concatenate", Argument(), rows, 4) == ["c", "a", "d", "b"]
+    assert answered("concatenate", Argument(), rows, 4) == ["a", "b", "c", "d"]
     with pytest.raises(InvalidInput, match="the limit is 3"):
         answered("concatenate", Argument(), rows, 3)
 

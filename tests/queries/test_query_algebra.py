@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.query_operations import CASES, Case
+from tests.support.query_operations import CASES, CONCATENATION, Case
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.operation import AlgebraClass, Column, Operation
 from tidewheel.queries.operations import chosen, divisors, extremes, lists, logic
@@ -91,9 +91,8 @@ def test_classes_are_those_of_the_literature() -> None:
 
 def test_an_inverse_takes_the_older_side_away() -> None:
     """With the other side, a window over a non-commutative operation would lose its newest part."""
-    concatenation = lists.concatenation(9)
-    assert concatenation.evict_oldest is not None
-    assert concatenation.evict_oldest(("a", "b", "c"), ("a",)) == ("b", "c")
+    assert CONCATENATION.evict_oldest is not None
+    assert CONCATENATION.evict_oldest(("a", "b", "c"), ("a",)) == ("b", "c")
 
 
 @pytest.mark.parametrize("operation", [divisors.GCD, logic.BIT_OR, logic.BIT_AND], ids=lambda op: op.name)

@@ -11,12 +11,11 @@ from itertools import count, cycle
 
 import pytest
 
-from tests.support.query_operations import CASES
+from tests.support.query_operations import CASES, CONCATENATION
 from tests.support.query_streams import compare
 from tidewheel.indexing.errors import Damaged
 from tidewheel.queries.choice import fitting
 from tidewheel.queries.operations.extremes import MAX
-from tidewheel.queries.operations.lists import concatenation
 from tidewheel.queries.slicing import Slicing
 from tidewheel.queries.technique import Technique
 from tidewheel.queries.techniques.flat_fat import FlatFAT
@@ -99,7 +98,7 @@ class FlippedAlike(TwoStacks):
 
 @pytest.mark.parametrize("fault", [RootShortcut, NewestFirst, StartStays, OverwrittenFirst, FlippedAlike])
 def test_a_fault_is_seen(fault: type[Technique]) -> None:
-    operation = MAX if fault is StartStays else concatenation(10**6)
+    operation = MAX if fault is StartStays else CONCATENATION
     (case, *_) = (case for case in CASES if case.operation == operation)
     step = 2 if fault.one_count_only else 1  # even seeds are of one range
     with pytest.raises((AssertionError, Damaged), match=r"instead of|does not hold the fold"):

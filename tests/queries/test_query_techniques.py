@@ -6,14 +6,13 @@ import random
 
 import pytest
 
-from tests.support.query_operations import CASES, MATRIX_PRODUCT
+from tests.support.query_operations import CASES, CONCATENATION, MATRIX_PRODUCT
 from tests.support.query_streams import random_records, random_windows
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.queries.choice import TECHNIQUES, choose, fitting, technique_named
 from tidewheel.queries.incremental import Incremental
 from tidewheel.queries.operations.divisors import GCD
 from tidewheel.queries.operations.extremes import MAX
-from tidewheel.queries.operations.lists import concatenation
 from tidewheel.queries.operations.whole_sums import whole_sum
 from tidewheel.queries.shared_plan import build_shared_plan
 from tidewheel.queries.slicing import Slicing
@@ -124,7 +123,7 @@ def test_without_the_refusal_the_answers_would_be_wrong() -> None:
 
 
 def test_a_range_can_be_added_to_running_answers() -> None:
-    technique = SlickDequeInv(concatenation(99), [5])
+    technique = SlickDequeInv(CONCATENATION, [5])
     for letter in "abcdefg":
         technique.insert((letter,))
     technique.add_count(3)
@@ -172,7 +171,7 @@ def test_flat_fit_walks_when_a_slide_was_not_asked_about() -> None:
     chance = random.Random(5)
     for _ in range(200):
         n = chance.randint(1, 6)
-        technique, naive = FlatFIT(concatenation(99), [n], checked=True), Naive(concatenation(99), [n])
+        technique, naive = FlatFIT(CONCATENATION, [n], checked=True), Naive(CONCATENATION, [n])
         for number in range(30):
             technique.insert((number,))
             naive.insert((number,))

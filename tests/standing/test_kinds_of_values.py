@@ -92,11 +92,13 @@ def test_what_cannot_be_kept_is_named(archive: LocalArchive, select: str, more: 
 
 
 def test_what_is_beyond_a_limit_is_told_with_its_query(archive: LocalArchive) -> None:
-    write(archive, "listed", query("concatenate(k, 1) as c", name="listed"))
+    write(archive, "listed", query("concatenate(k, 1) as c", name="listed", more='ahead = "9s"\n'))
     code, told = run("refresh", "m")
     assert (code, "answers at version" in told) == (2, True)
     assert "cannot be folded for listed: concatenate: 2 values, and the limit is 1. Their answers stay" in told
-    two = query("concatenate(k, 3) as c", name="listed").replace('window = "1m"', 'window = "2m"')
+    two = query("concatenate(k, 3) as c", name="listed", more='ahead = "9s"\n').replace(
+        'window = "1m"', 'window = "2m"'
+    )
     write(archive, "listed", two)
     code, told = run("refresh", "m")
     assert "query listed cannot be answered: concatenate: 4 values, and the limit is 3" in told

@@ -114,16 +114,36 @@ def _matrix_product(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(value % MODULUS for value in products)
 
 
-# Not for users: associative and nothing else, so that a technique that counts on more is found out.
+# Associative and nothing else, so that a technique that counts on more is found out.
 MATRIX_PRODUCT = Operation(
     "matrix_product", _matrix, _matrix_product, (Column("entries", "BIGINT[]"),), commutative=False
 )
+
+
+def _one_value(value: Any) -> tuple[Any, ...]:
+    return (value,)
+
+
+def _behind(older: Any, newer: Any) -> Any:
+    return older + newer
+
+
+def _without_prefix(total: Any, oldest: Any) -> Any:
+    return total[len(oldest) :]
+
+
+# The one of class INV that is not commutative, so it tells whether a technique takes the right side.
+CONCATENATION = Operation(
+    "concatenation", _one_value, _behind, (Column("entries", "T0[]"),), identity=(), evict_oldest=_without_prefix,
+    commutative=False, store=_one_value, load=lambda columns: tuple(columns[0]),
+)  # fmt: skip
 
 
 def entry(chance: random.Random, _at: int) -> tuple[Any, ...]:
     return (chance.randrange(MODULUS),)
 
 
+NOT_FOR_USERS = (CONCATENATION, MATRIX_PRODUCT)
 CASES = (
     Case(counting.COUNT_ROWS, real),
     Case(counting.COUNT, real),
@@ -157,7 +177,8 @@ CASES = (
     Case(divisors.GCD, natural),
     Case(lists.first_n(3).operations[0], timed),
     Case(lists.last_n(3).operations[0], timed),
-    Case(lists.concatenation(10**6), text),
+    Case(lists.listing(10**6), timed),
+    Case(CONCATENATION, text),
     Case(distinct.distinct_values(10**6), text),
     Case(MATRIX_PRODUCT, entry),
 )
