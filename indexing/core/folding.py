@@ -16,7 +16,7 @@ from math import inf
 from tidewheel.indexing.core.cells import Cells
 from tidewheel.indexing.core.ledger import Ledger, cells_beyond, cells_with, cells_without
 from tidewheel.indexing.core.receipts import Batch, BatchKey, Deed, Receipt, SlotReceipt, SlotRecord
-from tidewheel.indexing.core.slots import merged_ranges, ranges_of
+from tidewheel.indexing.core.slots import with_slots
 
 
 def fold(ledger: Ledger, version: int, receipt: Receipt, span: int) -> Ledger:
@@ -112,7 +112,7 @@ class _Folding:
             cells = self._cells_after(one)
             self._put(SlotRecord(one.slot, receipt.generation, version, receipt.attempt, one.rows_in, cells))
         if receipt.slots:
-            self.applied = merged_ranges((*self.applied, *ranges_of(one.slot for one in receipt.slots)))
+            self.applied = with_slots(self.applied, (one.slot for one in receipt.slots))
         if receipt.relocated:
             for slot, record in self.records.items():
                 self.records[slot] = replace(record, generation=receipt.generation)
@@ -167,7 +167,7 @@ class _Folding:
         for one in receipt.slots:
             slots.setdefault(one.part, []).append(one.slot)
         for part in sorted(slots.keys() - {""}):
-            self.applied_parts[part] = merged_ranges((*self.applied_parts.get(part, ()), *ranges_of(slots[part])))
+            self.applied_parts[part] = with_slots(self.applied_parts.get(part, ()), slots[part])
 
     def _expire(self, watermark: int) -> None:
         """Cells up to the watermark, records without any, and tombstones of what cannot be alive."""

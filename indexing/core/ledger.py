@@ -29,6 +29,7 @@ from tidewheel.indexing.core.receipts import (
     batches_from_json,
     batches_to_json,
 )
+from tidewheel.indexing.core.slots import has_slot
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Ledger:
         """Whether a part's batch was brought, and is too old to be compared with another one."""
         slot, part = key
         is_old = self.watermark is not None and slot <= self.watermark - self.horizon
-        return is_old and any(first <= slot <= last for first, last in self.applied_parts.get(part, ()))
+        return is_old and has_slot(self.applied_parts.get(part, ()), slot)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -6,7 +6,8 @@ Python's `//` and `%` are, so slots before the epoch need no special case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -144,6 +145,29 @@ def merged_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], .
         else:
             merged.append((first, last))
     return tuple(merged)
+
+
+def with_slots(ranges: tuple[tuple[int, int], ...], slots: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Sorted ranges that do not meet, with some slots more. Cost: the ranges behind the first of these slots.
+
+    >>> with_slots(((1, 3), (7, 7)), [8, 4])
+    ((1, 4), (7, 8))
+    """
+    more = ranges_of(slots)
+    if not more:
+        return ranges
+    at = max(0, bisect_left(ranges, more[0]) - 1)
+    return (*ranges[:at], *merged_ranges((*ranges[at:], *more)))
+
+
+def has_slot(ranges: Sequence[tuple[int, int]], slot: int) -> bool:
+    """Whether sorted ranges hold a slot. Cost: a search.
+
+    >>> has_slot(((1, 3), (7, 7)), 3), has_slot(((1, 3), (7, 7)), 4)
+    (True, False)
+    """
+    at = bisect_left(ranges, (slot + 1,))
+    return at > 0 and slot <= ranges[at - 1][1]
 
 
 def range_members(ranges: Iterable[tuple[int, int]]) -> Iterator[int]:

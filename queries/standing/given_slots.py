@@ -1,30 +1,42 @@
-"""The slots that a query's answers were given for: which of others are not among them."""
+"""The slots that a query's answers were given for: which of others are not among them.
+
+A query that does not report in every slot has a range for each slot in which it does, as long as its answers are kept:
+what is asked is looked up, and ranges that it does not reach are not walked through.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+
+from tidewheel.indexing.core.slots import has_slot
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+def given_since(ranges: Ranges, slot: int) -> Ranges:
+    """Of sorted ranges those that reach a slot or lie behind it."""
+    at = bisect_left(ranges, (slot,))
+    return ranges[at - 1 if at and ranges[at - 1][1] >= slot else at :]
 
 
 class GivenSlots:
-    """Ranges of slots, asked in ascending order."""
+    """Sorted ranges of slots, asked in ascending order."""
 
-    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
-        self._ranges = sorted(ranges)
-        self._starts = [first for first, _ in self._ranges]
+    def __init__(self, ranges: Ranges) -> None:
+        self._ranges = ranges
 
     def has(self, slot: int) -> bool:
-        at = bisect_left(self._starts, slot + 1) - 1
-        return at >= 0 and slot <= self._ranges[at][1]
+        return has_slot(self._ranges, slot)
 
     def count(self, first: int, end: int) -> int:
         """How many of the slots [first, end) there are."""
-        return sum(max(0, min(last + 1, end) - max(start, first)) for start, last in self._ranges)
+        return sum(max(0, min(last + 1, end) - max(start, first)) for start, last in given_since(self._ranges, first))
 
     def gaps_and_from(self, young: int, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Of the slots [first, last], ranges of those that no range has, and of all from a young one on."""
         at = first
-        for start, end in self._ranges:
+        for start, end in given_since(self._ranges, first):
             if at < min(start, young):
                 yield at, min(start, young, last + 1) - 1
             at = max(at, end + 1)

@@ -19,7 +19,7 @@ from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.queries.standing.given_slots import GivenSlots
+from tidewheel.queries.standing.given_slots import GivenSlots, given_since
 from tidewheel.queries.standing.lineage import DIGEST_MASK, PartialLineage
 from tidewheel.queries.standing.query import Counts, Query, Terms
 from tidewheel.queries.standing.reflection import ODD, Reflection
@@ -146,7 +146,7 @@ def due_of_each(state: AnswerState, queries: Iterable[Query], reflection: Reflec
     alike: dict[tuple[Terms, Slots], list[_Compared]] = {}
     found = {}
     for query in queries:
-        key = query.terms, tuple(state.answers.applied_parts.get(query.part, ()))
+        key = query.terms, _given_kept(state, query)
         if key not in alike:
             alike[key] = list(_compared(state, query, reflection))
         found[query.name] = [*_undone(state, query), *_due(state, query.part, alike[key])]
@@ -178,7 +178,7 @@ def _compared(state: AnswerState, query: Query, reflection: Reflection) -> Itera
         return
     axis, window = state.axis, window_of(query)
     young_us = state.now_us - query.terms.revise_us
-    given = GivenSlots(state.answers.applied_parts.get(query.part, ()))
+    given = GivenSlots(_given_kept(state, query))
     # Who keeps answers for a short time asks for no older ones.
     first_kept = max(slot_min, slot_of_report(axis, state.now_us - query.terms.keep_us))
     young = slot_of_report(axis, young_us)
@@ -192,6 +192,12 @@ def _compared(state: AnswerState, query: Query, reflection: Reflection) -> Itera
             continue
         due = tuple(_report(state, query, reflection, at_us) for at_us in reports)
         yield _Compared(slot, due, _digest(state, query, reflection, reports), is_given)
+
+
+def _given_kept(state: AnswerState, query: Query) -> Slots:
+    """The slots that were given, as far back as answers are kept."""
+    oldest = slot_of_report(state.axis, state.now_us - query.terms.keep_us)
+    return given_since(state.answers.applied_parts.get(query.part, ()), oldest)
 
 
 def _undone(state: AnswerState, query: Query) -> Iterator[DueAnswers]:

@@ -13,12 +13,14 @@ from tidewheel.indexing.core.slots import (
     INTERVAL_MAX_US,
     TimeAxis,
     gaps_of,
+    has_slot,
     iso,
     merged_ranges,
     micros,
     moment,
     range_members,
     ranges_of,
+    with_slots,
 )
 from tidewheel.indexing.errors import InvalidInput
 
@@ -103,6 +105,17 @@ def test_ranges_hold_exactly_their_slots_and_are_as_few_as_possible(members: set
 @given(closed_ranges)
 def test_merging_ranges_is_the_union(ranges: list[tuple[int, int]]) -> None:
     assert merged_ranges(ranges) == ranges_of(range_members(ranges))
+
+
+@given(closed_ranges, st.lists(st.integers(-35, 45)))
+def test_slots_that_come_to_ranges_are_in_their_union(ranges: list[tuple[int, int]], more: list[int]) -> None:
+    members = {*range_members(ranges), *more}
+    assert with_slots(merged_ranges(ranges), more) == ranges_of(members)
+
+
+@given(closed_ranges, st.integers(-35, 45))
+def test_ranges_are_asked_for_a_slot(ranges: list[tuple[int, int]], slot: int) -> None:
+    assert has_slot(merged_ranges(ranges), slot) == (slot in set(range_members(ranges)))
 
 
 @given(closed_ranges, st.integers(-35, 45))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.model_queries import AXIS, SPAN, ModelQueries, ModelSource, random_query
 from tidewheel.indexing.core.slots import ranges_of
-from tidewheel.queries.standing.given_slots import GivenSlots
+from tidewheel.queries.standing.given_slots import GivenSlots, given_since
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Counts, Query
@@ -149,6 +149,9 @@ def test_only_slots_that_may_be_due_are_looked_at() -> None:
     for _ in range(500):
         slots = sorted(chance.sample(range(-5, 30), chance.randrange(0, 20)))
         first, last, young = chance.randrange(0, 10), chance.randrange(10, 25), chance.randrange(-3, 30)
-        ranges = GivenSlots(ranges_of(slots)).gaps_and_from(young, first, last)
+        given = GivenSlots(given_since(ranges_of(slots), chance.randrange(-6, first + 1)))
+        assert given.count(first, last) == sum(first <= slot < last for slot in slots)
+        assert [slot for slot in range(first, last) if given.has(slot)] == [one for one in slots if first <= one < last]
+        ranges = given.gaps_and_from(young, first, last)
         looked = [slot for low, high in ranges for slot in range(low, high + 1)]
         assert looked == [slot for slot in range(first, last + 1) if slot not in slots or slot >= young]
