@@ -1,12 +1,15 @@
-"""The newest version of tables that are opened again and again: as long as nobody commits, it is opened once.
+"""The newest version of tables that are asked for again and again: each is opened once, and followed from then on.
 
-Nobody has committed if the log's entry of that version is the one that was there and there is no next one.
+Nobody has committed if the log's entry of that version is the one that was there and there is no next one. If
+somebody has, the entries since tell the next version; where they do not, or if that entry is another one, the table is
+opened again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tidewheel.storage.followed import follow
 from tidewheel.storage.location import ListedFile, Location
 from tidewheel.storage.remembered import told_of
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
@@ -19,15 +22,22 @@ class Newest:
     _opened: dict[str, tuple[Snapshot, ListedFile]] = field(default_factory=dict)
 
     def of(self, location: Location) -> Snapshot:
-        """The newest snapshot. Cost: a look at two entries of the log, or opening the table."""
-        known = self._opened.get(location.uri)
-        if known is not None and self._entries(location, known[0].version) == [known[1], None]:
-            return known[0]
-        snapshot = open_snapshot(location)
+        """The newest snapshot. Cost: a look at two entries of the log and reading those since, or opening the table."""
+        snapshot = self._followed(location) or open_snapshot(location)
         entry, _ = self._entries(location, snapshot.version)
         if entry is not None:
             self._opened[location.uri] = (snapshot, entry)
         return snapshot
+
+    def _followed(self, location: Location) -> Snapshot | None:
+        """What is open, or what became of it; None if that has to be opened."""
+        known = self._opened.get(location.uri)
+        if known is None:
+            return None
+        entry, later = self._entries(location, known[0].version)
+        if entry != known[1]:
+            return None
+        return known[0] if later is None else follow(known[0])
 
     def has_opened(self, location: Location) -> bool:
         """Whether a table that was opened is still there."""

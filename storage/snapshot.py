@@ -55,19 +55,38 @@ ADDED_MARK = {"tidewheel": "added"}
 FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.enableRowTracking")
 
 
+@dataclass
+class Opened:
+    """A table as delta-rs has it; who follows its log takes it along to newer versions."""
+
+    location: Location
+    table: DeltaTable
+
+    def at(self, version: int) -> DeltaTable:
+        """At a version, whoever went on with it."""
+        if self.table.version() < version:
+            try:
+                self.table.update_incremental()
+            except (DeltaError, OSError, ValueError):
+                return _open_table(self.location, version)
+        return self.table if self.table.version() == version else _open_table(self.location, version)
+
+
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """A pinned version of one archive's table."""
 
     location: Location
-    table: DeltaTable
+    opened: Opened
+    version: int
     definition: Definition
     head: int
     watermark: int | None
 
     @property
-    def version(self) -> int:
-        return int(self.table.version())
+    def table(self) -> DeltaTable:
+        """The table at this version."""
+        return self.opened.at(self.version)
 
     @property
     def created_us(self) -> int:
@@ -162,7 +181,8 @@ def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
             f"the table at {location.uri} has an archive's definition but no head or watermark",
             f"run: {location.command('audit')}",
         )
-    snapshot = Snapshot(location, table, definition, head, watermark_from_transaction(watermark))
+    opened = Opened(location, table)
+    snapshot = Snapshot(location, opened, int(table.version()), definition, head, watermark_from_transaction(watermark))
     digest = table.transaction_version(FILES_ID)
     # Commits of others bring files and no digest.
     if digest is not None and head == snapshot.version and digest != snapshot.digest:

@@ -1,0 +1,136 @@
+"""The next versions of a table that is open, from what is known of it and the log's entries since.
+
+Followed are entries that bring and take files and do nothing else, each a commit of tidewheel's on top of the one
+before it, as long as the files add up to the digest that each commit says. Whatever else is there: the table is opened
+again, and who opens it says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+from deltalake import Schema
+
+from tidewheel.indexing.core.state import FileFact
+from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import (
+    DIGEST_MODULUS,
+    FILES_ID,
+    HEAD_ID,
+    WATERMARK_ID,
+    Snapshot,
+    digest_of,
+    watermark_from_transaction,
+)
+
+# Beyond it, a table is opened as fast from its checkpoint.
+ENTRIES_MAX = 20
+Files = Mapping[str, FileFact]  # by path
+Action = tuple[str, dict[str, Any]]  # its kind, what it says
+
+
+@dataclass(frozen=True, eq=False)
+class Followed(Snapshot):
+    """A version that was not opened. Of its new files it is not known what only helps to leave a file alone."""
+
+    told_schema: Schema
+    told_files: Files
+    told_digest: int
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.told_schema
+
+    @cached_property
+    def files(self) -> tuple[FileFact, ...]:
+        return tuple(self.told_files.values())
+
+    @cached_property
+    def digest(self) -> int:
+        return self.told_digest
+
+
+@dataclass(frozen=True)
+class _State:
+    """What entries change of a snapshot."""
+
+    version: int
+    head: int
+    watermark: int | None
+    files: Files
+    digest: int
+
+    def after(self, content: bytes, keys: int) -> _State | None:
+        """The next version, from its entry; None if that does not tell it."""
+        try:
+            actions = [next(iter(json.loads(line).items())) for line in content.splitlines() if not _is_receipt(line)]
+            said = {one["appId"]: one["version"] for kind, one in actions if kind == "txn"}
+            files = _files_after(self.files, actions, keys)
+            head, watermark, digest = said[HEAD_ID], watermark_from_transaction(said[WATERMARK_ID]), said[FILES_ID]
+        except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
+            return None
+        came, went = files.keys() - self.files.keys(), self.files.keys() - files.keys()
+        summed = self.digest + _digest(files, came) - _digest(self.files, went)
+        follows = head == self.head + 1 and {kind for kind, _ in actions} <= {"add", "remove", "txn"}
+        if not follows or digest != summed % DIGEST_MODULUS:
+            return None
+        return _State(self.version + 1, head, watermark, files, digest)
+
+
+def follow(snapshot: Snapshot) -> Snapshot | None:
+    """The newest version; None if the entries since do not tell it. Cost: reading them."""
+    location, keys = snapshot.location, len(snapshot.definition.key)
+    files = {file.path: file for file in snapshot.files}
+    state: _State | None = _State(snapshot.version, snapshot.head, snapshot.watermark, files, snapshot.digest)
+    for _ in range(ENTRIES_MAX):
+        assert state is not None
+        content = _entry(location, state.version + 1)
+        if content is None:
+            return Followed(
+                location, snapshot.opened, state.version, snapshot.definition, state.head, state.watermark,
+                snapshot.schema, state.files, state.digest,
+            )  # fmt: skip
+        state = state.after(content, keys)
+        if state is None:
+            break
+    return None
+
+
+def _entry(location: Location, version: int) -> bytes | None:
+    try:
+        return location.read_bytes(location.child(f"_delta_log/{version:020d}.json"))
+    except FileNotFoundError:
+        return None
+
+
+def _is_receipt(line: bytes) -> bool:
+    """The longest line of an entry by far, which whoever asks for the ledger reads."""
+    return line.startswith(b'{"commitInfo"')
+
+
+def _files_after(files: Files, actions: list[Action], keys: int) -> Files:
+    """The newest first, as the table has them."""
+    came = [_fact(one, keys) for kind, one in actions if kind == "add"]
+    went = {unquote(one["path"]) for kind, one in actions if kind == "remove"}
+    stay = {path: file for path, file in files.items() if path not in went}
+    return {file.path: file for file in came} | stay
+
+
+def _fact(add: dict[str, Any], keys: int) -> FileFact:
+    statistics, partition = json.loads(add["stats"]), add["partitionValues"]
+    least, greatest = statistics["minValues"], statistics["maxValues"]
+    unknown = (None,) * keys
+    return FileFact(
+        unquote(add["path"]), int(partition["layout"]), int(partition["g"]), int(partition["e"]),
+        least["ins_slot"], greatest["ins_slot"], least["exp_slot"], greatest["exp_slot"],
+        statistics["numRecords"], add["size"], None, unknown, unknown,
+    )  # fmt: skip
+
+
+def _digest(files: Files, paths: set[str]) -> int:
+    return digest_of((path, files[path].bytes) for path in paths)
