@@ -15,20 +15,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from tidewheel import demo_answers
 from tidewheel.archive import Archive
 from tidewheel.demo_places import Places
 from tidewheel.demo_stage import Stage
 from tidewheel.demo_stream import FORGOTTEN, PROBED, FlowStream, write_batch
+from tidewheel.indexing.extras import needed
 from tidewheel.output import Output
 from tidewheel.resolve import Target
 from tidewheel.views.figures import count, seconds, size, slot_name
 from tidewheel.writing import groups
-
-if TYPE_CHECKING:
-    pass
 
 START = "2026-11-18T04:00Z"
 _PROBES = 50
@@ -58,6 +55,7 @@ class Script:
 
 def run_demo(output: Output, *, slots: int, rows: int) -> None:
     """The whole demonstration."""
+    _require_spark()
     began = perf_counter()
     places = Places.of("netflow", output)
     stage = Stage(output, places.name)
@@ -83,6 +81,15 @@ def run_demo(output: Output, *, slots: int, rows: int) -> None:
         demo_answers.check_forgotten(stage, archive)
         _check(stage, archive)
         stage.end(archive, perf_counter() - began)
+
+
+def _require_spark() -> None:
+    """Before anything is written."""
+    with needed("for the demonstration"):
+        import pyspark  # noqa: F401
+
+        from tidewheel.jobs.process.java_needs import require_java
+    require_java()
 
 
 def _write_stream(stage: Stage, places: Places, stream: FlowStream, script: Script) -> None:

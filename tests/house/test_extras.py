@@ -133,6 +133,14 @@ def test_what_is_missing_is_named_with_its_command(eight_slots_built: LocalArchi
     assert done.stdout.splitlines()[0].endswith("True")
 
 
+def test_the_demonstration_writes_nothing_without_spark(bare: Path, tmp_path: Path):
+    done = tidewheel_in(bare, "demo", "--quick", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (7, "")
+    assert "pyspark is needed for the demonstration, and is not installed. Nothing was changed" in done.stderr
+    assert "run: pip install 'tidewheel[spark]'" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def in_python(packages: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     program = f"import site; site.addsitedir({str(packages)!r})\n{program}"
     run = [sys.executable, "-I", "-S", "-c", program, *arguments]
