@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import duckdb
@@ -32,6 +31,7 @@ from tidewheel.local.standing.derived import PART, completed, expiration_slots
 from tidewheel.local.standing.distinct_sketches import installed
 from tidewheel.local.standing.folded import Folded
 from tidewheel.local.standing.folds import Folder
+from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partials import PartialBuilder, inputs_of
 from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
 from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
@@ -41,7 +41,7 @@ from tidewheel.queries.operations.kll import tell_alike
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import reflections
-from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, due_answers
+from tidewheel.queries.standing.staleness import AnswerState, due_answers
 from tidewheel.queries.standing.tree import Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot
@@ -53,9 +53,10 @@ _OF_THE_REFRESH = ("revision", "source_version", "slots_late", "row_hash")
 
 @dataclass(frozen=True)
 class Again:
-    """Rows that a batch should hold; `among` says of which of its rows that is known."""
+    """Rows that a part's batches of some slots should hold; `among` says of which of their rows that is known."""
 
-    key: BatchKey
+    part: str
+    slots: Sequence[int]  # ascending
     rows: pa.Table
     among: pc.Expression
     sketches: frozenset[str] = frozenset()  # columns of KLL, which are others each time
@@ -94,19 +95,23 @@ def _partials_again(source: ArchiveJob, snapshot: Snapshot, connection: duckdb.D
     """The partial rows of batches whose records can still be read whole, of the fragments that matter now."""
     reader, axis = reader_of(source), snapshot.definition.axis
     now_us, batches = present_us(source, reader), ledger_of(snapshot).batches
-    trees = {tree.name: tree for tree in kept_trees(replace(source, location=snapshot.location)).trees}
-    followed = (key for key, batch in sorted(batches.items()) if key[1] in trees and _follows(batch, key, reader))
-    for slot, keys in groupby(followed, key=lambda key: key[0]):
-        given = reader.read(slot)
-        for _, part in keys:
-            tree, lineage = trees[part], PartialLineage.from_texts(batches[slot, part].lineage[:2])
-            if {lineage.coverage.cover, given.coverage.cover} != {Cover.ALL}:
-                continue
+    job = replace(source, location=snapshot.location)
+    folder = BatchFolder(job, reader, (), {}, connection, now_us)
+    whole = {key for key, batch in batches.items() if _is_whole(batch) and _follows(batch, key, reader)}
+    trees = [tree for tree in kept_trees(job).trees if any(part == tree.name for _, part in whole)]
+    asked = sorted({slot for slot, part in whole if any(part == tree.name for tree in trees)})
+    for slots in folder.together(asked, folder.columns_asked(trees), None):
+        rows, coverages = folder.read(slots, trees)
+        read = [slot for slot in slots if coverages[slot].cover is Cover.ALL]
+        for tree in trees:
+            mine = [slot for slot in read if (slot, tree.name) in whole]
             oldest_us = now_us - tree.horizon_us - tree.ahead_us
-            table = PartialBuilder(tree, axis, connection).build(given.rows, oldest_us)
+            given = rows.filter(pc.is_in(rows.column("ins_slot"), pa.array(mine, pa.int64())))
+            table = PartialBuilder(tree, axis, connection).build(given, oldest_us)
             # What lies before it was folded when more mattered.
             known = pc.field("fragment") > tree.slices.number_of(oldest_us)
-            yield Again((slot, part), stored_partials(table.filter(known), tree, axis), known, _kll_columns(tree))
+            stored = stored_partials(table.filter(known), tree, axis)
+            yield Again(tree.name, mine, stored, known, _kll_columns(tree))
 
 
 def _kll_columns(tree: Tree) -> frozenset[str]:
@@ -114,6 +119,11 @@ def _kll_columns(tree: Tree) -> frozenset[str]:
     operations = [given.operation.name for given in inputs_of(tree) for _ in given.operation.columns]
     stored = partial_columns(tree)
     return frozenset(stored[f"a{number}"][0] for number, name in enumerate(operations) if name == KLL)
+
+
+def _is_whole(batch: Batch) -> bool:
+    """Whether partials hold every record of their batch."""
+    return PartialLineage.from_texts(batch.lineage[:2]).coverage.cover is Cover.ALL
 
 
 def _follows(batch: Batch, key: BatchKey, reader: SlotReader) -> bool:
@@ -143,31 +153,32 @@ def _answers_again(
             connection.register("tw_partials", loaded_partials(job, partials, tree))
             reports = [report for one in due for report in one.reports]
             folded = Folded.of(query, Folder(query, tree, axis, connection, "tw_partials").fold(reports))
-            yield from _by_batch(stored_answers([folded], {query.part: due}, 0, 0), due)
-
-
-def _by_batch(rows: pa.Table, due: Iterable[DueAnswers]) -> Iterator[Again]:
-    for one in due:
-        yield Again(one.key, rows.filter(pc.field("ins_slot") == one.slot), pc.scalar(True))
+            slots = [one.slot for one in due]
+            yield Again(query.part, slots, stored_answers([folded], {query.part: due}, 0, 0), pc.scalar(True))
 
 
 def _difference(snapshot: Snapshot, facts: Sequence[FileFact], again: Again) -> Iterator[Finding]:
-    """What a batch holds against what it should hold."""
-    slot, part = again.key
+    """What batches hold against what they should hold. Cost: those that do are compared all at once."""
+    if not again.slots:
+        return
     axis, schema = snapshot.definition.axis, file_schema(snapshot)
-    there = [fact for fact in facts if fact.ins_min <= slot <= fact.ins_max]
+    there = [fact for fact in facts if fact.ins_min <= again.slots[-1] and fact.ins_max >= again.slots[0]]
     alive = pc.scalar(True) if snapshot.watermark is None else pc.field("exp_slot") > snapshot.watermark
-    mine = (pc.field(PART) == part) & (pc.field("ins_slot") == slot) & again.among & alive
+    mine = (pc.field(PART) == again.part) & pc.field("ins_slot").isin(again.slots) & again.among & alive
     stored = rows_of(snapshot.location, there, schema).to_table(filter=mine) if there else schema.empty_table()
     wanted = completed(again.rows, schema, axis).filter(alive)
-    missing, extra = _unequal(wanted, stored, again.sketches)
-    if missing or extra:
-        what = f"{part.split('@')[0]} at {axis.name(slot)}"
-        message = (
-            f"derived again, {what} has {counted(missing, 'row')} that are not stored, and {counted(extra, 'row')} "
-            "stored are not among what its source gives"
-        )
-        yield Finding(Flaw.CHANGED, message, None, None, wanted.num_rows, stored.num_rows)
+    if _unequal(wanted, stored, again.sketches) == (0, 0):
+        return
+    for slot in again.slots:
+        wanted_here, stored_here = (some.filter(pc.field("ins_slot") == slot) for some in (wanted, stored))
+        missing, extra = _unequal(wanted_here, stored_here, again.sketches)
+        if missing or extra:
+            what = f"{again.part.split('@')[0]} at {axis.name(slot)}"
+            message = (
+                f"derived again, {what} has {counted(missing, 'row')} that are not stored, and "
+                f"{counted(extra, 'row')} stored are not among what its source gives"
+            )
+            yield Finding(Flaw.CHANGED, message, None, None, wanted_here.num_rows, stored_here.num_rows)
 
 
 def _unequal(wanted: pa.Table, stored: pa.Table, sketches: frozenset[str]) -> tuple[int, int]:

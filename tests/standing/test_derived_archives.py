@@ -145,6 +145,29 @@ def test_a_changed_row_is_found(kind: str, column: str, covered_up: bool, archiv
     assert "tidewheel refresh m" in report.remedy
 
 
+@pytest.mark.parametrize("values", [1, 12_000_000])  # slot by slot, and all slots at once
+@pytest.mark.parametrize(("kind", "column"), [("answers", "v_bigint_0"), ("partials", "a_bigint_0")])
+def test_the_batch_that_changed_is_named_and_no_other(
+    kind: str, column: str, values: int, archive: LocalArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidewheel.local.standing.partial_batches.VALUES_TOGETHER", values)
+
+    def change(table: pa.Table) -> pa.Table:
+        told = zip(table.column(column).to_pylist(), table.column("ins_slot").to_pylist(), strict=True)
+        changed = [value if value is None or slot != 3 else value + 1 for value, slot in told]
+        place = table.schema.get_field_index(column)
+        table = table.set_column(place, column, pa.array(changed, pa.int64()))
+        return table.set_column(table.schema.get_field_index("row_hash"), "row_hash", hashes_of(table))
+
+    snapshot = derived_job(archive.job, kind).snapshot()
+    for fact in snapshot.files:
+        rewrite(Path(snapshot.location.child(fact.path)), change)
+    messages = [one.message for one in tidewheel.open(f"m.{kind}").audit(deep=True).findings]
+    assert {one.split(" has ")[0].split(" at ")[1] for one in messages if "derived again" in one} == {
+        archive.axis.name(3)
+    }
+
+
 def test_a_column_more_leaves_the_hashes_of_rows_as_they_are(archive: LocalArchive, tmp_path: Path) -> None:
     queries = tmp_path / "archives" / "queries" / "more.toml"
     queries.write_text('[query]\nof = "m"\nselect = "max(x) as x, min(k) as k"\nwindow = "2m"\nslide = "1m"')
