@@ -79,7 +79,7 @@ def _choice(location: Location, read_bytes: int) -> Choice:
 def _carried_out(choice: Choice, piece: Callable[[Hand], Made]) -> tuple[Made, Choice]:
     """The piece of work done, and by whom in the end."""
     if choice.kind is HandKind.SPARK:
-        return piece(_spark()), choice
+        return piece(_spark(choice)), choice
     from tidewheel.local.hand import BeyondThisHand, LocalHand
 
     try:
@@ -90,11 +90,12 @@ def _carried_out(choice: Choice, piece: Callable[[Hand], Made]) -> tuple[Made, C
                 f"this process cannot do what {VARIABLE}=local asks for: {beyond}. Nothing was changed",
                 f"leave {VARIABLE} unset, so that Spark does it",
             ) from beyond
-        return piece(_spark()), Choice(HandKind.SPARK, str(beyond))
+        choice = Choice(HandKind.SPARK, str(beyond))
+        return piece(_spark(choice)), choice
 
 
-def _spark() -> Hand:
-    with needed("for what this process cannot do by itself"):
+def _spark(choice: Choice) -> Hand:
+    with needed(f"for this ({choice.reason})"):
         from tidewheel.jobs.hand import SparkHand
 
     return SparkHand()

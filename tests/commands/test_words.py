@@ -80,7 +80,7 @@ def test_without_pyspark_what_needs_none_works_and_the_rest_says_what_is_missing
     assert done.returncode == 0, done.stderr
     done = run("forget", "--where", "key = 'k1'", "--yes")
     assert done.returncode == 7, done.stderr
-    assert "the Python package pyspark is needed" in done.stderr
+    assert "pyspark is needed for this (a predicate, or keys of this type, are Spark's)" in done.stderr
     assert "pip install 'tidewheel[spark]'" in done.stderr
 
 
