@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from tidewheel.commands import COMMANDS
-from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.printable import printable
 from tidewheel.mishaps import told_of
 from tidewheel.output import BROKEN_PIPE, Output
@@ -53,7 +53,7 @@ class Program(click.Group):
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
         except click.ClickException as error:
-            return _misused(error)
+            return _misused(error, output)
         except TidewheelError as error:
             if output.debug:
                 traceback.print_exc()
@@ -116,8 +116,12 @@ def quiet_bridge(debug: bool) -> None:
     logging.basicConfig(handlers=[handler])
 
 
-def _misused(error: click.ClickException) -> int:
+def _misused(error: click.ClickException, output: Output) -> int:
     """What click says of a command line, with what was typed shown and not carried out."""
+    if output.as_json:
+        context = getattr(error, "ctx", None)
+        asked = context.command_path if context else "tidewheel"
+        return output.fail(InvalidInput(printable(error.format_message()), f"{asked} --help"))
     said = StringIO()
     error.show(said)
     lines = [printable(line) for line in said.getvalue().splitlines()]

@@ -1,4 +1,4 @@
-"""What a terminal, a log and a closed stream get of a command: progress apart from answers, every value whole."""
+"""What a terminal, a log, a closed stream and a program get of a command: answers apart from progress, values whole."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tidewheel.cli import main
 from tidewheel.views.queries import answers_view
 from tidewheel.views.tables import Rows
 
@@ -102,3 +104,24 @@ def test_a_sign_that_an_encoding_lacks_is_no_fault(table: str, encoding: str) ->
 
     assert b"round_robin" in told("status", table)
     assert json.loads(told("scan", table, "--json"))["rows"][0]["k"] == "नेपाल"
+
+
+@pytest.mark.parametrize(
+    "words", [["frobnicate"], ["status"], ["history", "x", "--limit", "0"], ["status", "x", "--no"]]
+)
+def test_a_program_is_told_of_a_misused_command_as_of_any_error(words: list[str]) -> None:
+    done = CliRunner().invoke(main, [*words, "--json"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    told = json.loads(done.stderr)["error"]
+    assert told["kind"] == "invalid_input"
+    assert told["remedy"].endswith("--help")
+
+
+def test_a_program_is_told_of_the_file_that_was_written(table: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "rows.csv")
+    done = CliRunner().invoke(main, ["scan", table, "--format", "csv", "--output", path, "--json"])
+    told = json.loads(done.stdout)
+    assert (told["file"], told["format"], told["rows"], told["version"]) == (path, "csv", 1, 1)
+    done = CliRunner().invoke(main, ["scan", table, "--format", "csv", "--json"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "leave one of them out" in done.stderr

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tidewheel.commands.common import ARCHIVE, AS_OF, COLUMNS, COUNT_MAX, command, names_in, opened
-from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import key_values
 from tidewheel.indexing.printable import counted
@@ -224,28 +223,26 @@ def _answer(output: Output, result: Result, *, form: str, path: Path | None, lim
 
 
 def _write(output: Output, result: Result, form: str, path: Path | None, limit: int | None) -> None:
-    from tidewheel.views.rows import ROWS_SHOWN, rows_document, rows_view, write_rows
+    from tidewheel.views.rows import ROWS_SHOWN, document_head, exact_for, rows_document, rows_view, write_rows
 
-    exact_for = f"{_versions(result)}, as of {iso(result.as_of_us)}"
     if form == "table" and path is not None:
         raise InvalidInput("a file needs a format", "give --format csv, json, parquet or arrow")
-    if form != "table":
-        if path is None:
-            output.still()
+    if form != "table" and path is None:
+        if output.as_json:
+            raise InvalidInput(f"--json and --format {form} are two ways to write the rows", "leave one of them out")
+        output.still()
+        write_rows(result, form, None)
+    elif path is not None:
         rows = write_rows(result, form, path)
-        if path is not None:
-            output.notice(f"{counted(rows, 'row')} in {path}, {exact_for}")
+        if output.as_json:
+            output.show({**document_head(result), "file": str(path), "format": form, "rows": rows})
+        else:
+            output.notice(f"{counted(rows, 'row')} in {path}, {exact_for(result)}")
     elif output.as_json:
         output.show(rows_document(result))
     else:
         table, rows, more = rows_view(result, ROWS_SHOWN if limit is None else limit, bare=output.bare)
         output.show({}, lambda: table)
-        output.notice(f"{counted(rows, 'row')}{' of more' if more else ''}, {exact_for}")
+        output.notice(f"{counted(rows, 'row')}{' of more' if more else ''}, {exact_for(result)}")
         if more:
             output.notice("for all of them: --format csv, json, parquet or arrow")
-
-
-def _versions(result: Result) -> str:
-    if len(result.versions) == 1:
-        return f"version {result.version}"
-    return ", ".join(f"{name} version {version}" for name, version in result.versions.items())

@@ -39,8 +39,19 @@ def rows_document(result: Result) -> dict[str, Any]:
     from tidewheel.sql.json_values import json_value
 
     rows = [{name: json_value(value) for name, value in row.items()} for row in result.dicts()]
+    return {**document_head(result), "rows": rows}
+
+
+def document_head(result: Result) -> dict[str, Any]:
+    """What rows are exact for."""
     at = {"version": result.version} if len(result.versions) == 1 else {"versions": result.versions}
-    return {**at, "as_of": iso(result.as_of_us), "rows": rows}
+    return {**at, "as_of": iso(result.as_of_us)}
+
+
+def exact_for(result: Result) -> str:
+    """For people: the versions that were read, and as of when."""
+    many = ", ".join(f"{name} version {version}" for name, version in result.versions.items())
+    return f"{f'version {result.version}' if len(result.versions) == 1 else many}, as of {iso(result.as_of_us)}"
 
 
 def rows_view(result: Result, shown_max: int = ROWS_SHOWN, *, bare: bool = False) -> tuple[RenderableType, int, bool]:
