@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.batches import source_of
-from tidewheel.indexing.core.receipts import Tombstone
+from tidewheel.indexing.core.receipts import Batch, Tombstone
 from tidewheel.local.keys import covered_rows, spells
 from tidewheel.local.rows import file_schema
 from tidewheel.local.standing.columns import partial_columns
@@ -33,10 +33,14 @@ def erased_partials(
     """The partial rows of those slots of which only keys that are groups went, as they are stored, without these keys;
     and their lineages."""
     names = _key_columns(reader, tree)
-    lineages = {slot: one for slot in slots if (one := _erased(partials, reader, tree, slot))} if names else {}
-    if names is None or not lineages:
+    if names is None:
         return pa.table({}), {}
-    rows = kept_partials(partials, partials.snapshot(), tree, sorted(lineages))
+    snapshot = partials.snapshot()
+    known = ledger_of(snapshot).batches
+    lineages = {slot: one for slot in slots if (one := _erased(reader, tree, slot, known.get((slot, tree.name))))}
+    if not lineages:
+        return pa.table({}), {}
+    rows = kept_partials(partials, snapshot, tree, sorted(lineages))
     gone = _covered(reader, rows, names)
     stays, left = pc.invert(gone), _as_folded(rows, tree)
     touched = {tuple(row.values()) for row in left.filter(gone).select(["ins_slot", "fragment"]).to_pylist()}
@@ -61,13 +65,12 @@ def _key_columns(reader: SlotReader, tree: Tree) -> list[str] | None:
     return [stored[numbers[name]][0] for name in key]
 
 
-def _erased(partials: ArchiveJob, reader: SlotReader, tree: Tree, slot: int) -> PartialLineage | None:
+def _erased(reader: SlotReader, tree: Tree, slot: int, known: Batch | None) -> PartialLineage | None:
     """What the slot's partials are made of once the keys are gone; None if they have to be made from the records.
 
     Of one batch ever more is forgotten, as no undo goes back over a forget.
     """
     batch = reader.state.ledger.batches.get((slot, ""))
-    known = ledger_of(partials.snapshot()).batches.get((slot, tree.name))
     if batch is None or known is None or not known.lineage:
         return None
     lineage, key = PartialLineage.from_texts(known.lineage), reader.snapshot.definition.key
