@@ -21,6 +21,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tidewheel.indexing.core.joining import joined_runs
@@ -81,15 +82,14 @@ class Plan:
 def plan_update(state: TableState, slots: Iterable[int], expire_through: int | None = None) -> Plan:
     """The plan of a batch of slots; without slots, of an expiry alone.
 
-    Cost: one pass over the files and one over the ledger's cells.
+    Cost: one pass over the files, and where some of a file's records have expired one over the ledger's cells.
     """
     batch = tuple(sorted(set(slots)))
     watermark = watermark_after(state.watermark, batch, expire_through)
     plan = Draft(state, batch, watermark)
-    alive = state.rows_alive(watermark, without=frozenset(batch))
     batch_rows = {state.definition.current.layout.row_of(slot) for slot in batch}
     for subindex, files in sorted(state.by_subindex().items()):
-        plan.decide(subindex, files, alive.get(subindex, 0), batch_rows)
+        plan.decide(subindex, files, batch_rows)
     return Plan(
         operation=Deed.UPDATE if batch else Deed.EXPIRE,
         version=state.version,
@@ -138,12 +138,17 @@ class Draft:
         self.rewritten: list[FileChange] = []
         self._turning: dict[int, frozenset[int]] = {}
 
-    def decide(self, subindex: SubIndex, files: list[FileFact], alive: int, batch_rows: set[int]) -> None:
+    @cached_property
+    def _alive(self) -> dict[SubIndex, int]:
+        """Rows that outlive the watermark, but for those of the batch's slots."""
+        return self.state.rows_alive(self.watermark, without=self.batch)
+
+    def decide(self, subindex: SubIndex, files: list[FileFact], batch_rows: set[int]) -> None:
         generation = self.state.definition.generation(subindex[0])
         survivors = [file for file in files if not self._drops(file)]
         receives = generation == self.state.definition.current and subindex[1] in batch_rows
         reason = self._whole_reason(generation, subindex, survivors, receives)
-        reason = reason or self._dead_reason(generation, survivors, alive)
+        reason = reason or self._dead_reason(generation, subindex, survivors)
         joined = frozenset() if reason else joined_runs(survivors, generation.runs_max, receives)
         for file in survivors:
             if reason:
@@ -180,12 +185,12 @@ class Draft:
             return "column turns"
         return ""
 
-    def _dead_reason(self, generation: Generation, survivors: list[FileFact], alive: int) -> str:
+    def _dead_reason(self, generation: Generation, subindex: SubIndex, survivors: list[FileFact]) -> str:
         """Whether too much of the sub-index would be dead, or an empty text."""
         if not self._partly_expired(survivors):
             return ""
         rows = sum(file.rows for file in survivors)
-        dead_share = (rows - alive) / rows
+        dead_share = (rows - self._alive.get(subindex, 0)) / rows
         if dead_share > generation.dead_share_max:
             return f"dead share {dead_share:.2f}, above dead_share_max {generation.dead_share_max}"
         return ""

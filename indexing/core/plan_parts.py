@@ -30,7 +30,8 @@ class PartsPlan(Plan):
 
 
 def plan_parts(state: TableState, keys: Iterable[BatchKey], expire_through: int | None) -> PartsPlan:
-    """The plan of batches by slot and part. Cost: one pass over the files, one over the ledger's cells."""
+    """The plan of batches by slot and part. Cost: one pass over the files, and where some of a file's rows have expired
+    one over the ledger's cells."""
     wanted = tuple(sorted(set(keys)))
     watermark = watermark_after(state.watermark, (), expire_through)
     replaced: dict[tuple[int, int], Cell] = {}
@@ -39,10 +40,9 @@ def plan_parts(state: TableState, keys: Iterable[BatchKey], expire_through: int 
             at = (slot, expiration)
             replaced[at] = replaced[at].plus(cell) if at in replaced else cell
     draft = Draft(state, (), watermark, replaced=frozenset(slot for slot, _ in replaced))
-    alive = state.rows_alive(watermark)
     rows = {state.definition.current.layout.row_of(slot) for slot, _ in wanted}
     for subindex, files in sorted(state.by_subindex().items()):
-        draft.decide(subindex, files, alive.get(subindex, 0), rows)
+        draft.decide(subindex, files, rows)
     return PartsPlan(
         operation=Deed.UPDATE,
         version=state.version,
