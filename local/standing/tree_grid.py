@@ -1,7 +1,7 @@
 """A tree's partial rows in a grid that follows them: what a commit brings is added, and nothing is read twice.
 
-Rows that expire leave at the older end. Where rows went otherwise, or there is no room for those that came, the grid is
-made anew of the rows there are.
+Rows that expire leave at the older end. Where other rows went, what lies between the first and the last of them is
+filled again. Where that is much of the grid, or there is no room for rows that came, it is made anew.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from tidewheel.queries.kernels.partials import coded
 CELLS_MAX = 4_000_000
 SIGNATURE = "signature"
 NEVER = 1 << 62
+# Of a grid's fragments, how many are filled again before all of it is.
+CLEARED_SHARE_MAX = 0.5
 
 
 @dataclass
@@ -30,7 +32,7 @@ class TreeGrid:
     groups: Groups = field(default_factory=Groups)
     _ways: Ways | None = None
     _refused: int = 0  # how often there would have been too many cells, since there was a grid
-    _expires: bool = False  # whether it knows when its rows expire
+    _watermark: int | None = None
     _pieces: dict[int, Piece] = field(default_factory=dict)  # that are in the grid, by identity
     _dies_first: Whole = field(default_factory=lambda: np.zeros(0, np.int64))  # by fragment: the first of its rows
     _dies_last: Whole = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -63,12 +65,28 @@ class TreeGrid:
     def _follows(self, pieces: Sequence[Piece], watermark: int | None, by: Sequence[str]) -> bool:
         """Add the pieces that came; False if that does not do."""
         new = [piece for piece in pieces if id(piece) not in self._pieces]
-        gone = self._pieces.keys() - {id(piece) for piece in pieces}
-        if self._expires != (watermark is not None) or any(len(_alive(self._pieces[one], watermark)) for one in gone):
+        gone = [self._pieces.pop(one) for one in self._pieces.keys() - {id(piece) for piece in pieces}]
+        known, self._watermark = self._watermark, watermark
+        if (known is None) != (watermark is None) or (known or 0) > (watermark or 0):
+            return False  # rows that had expired are not in it, and an undo brings them back
+        is_added = self._clear(gone, watermark, by) and self._add(new, watermark, by)
+        return is_added and self._expire(watermark)  # what came late may be older than all that lived
+
+    def _clear(self, gone: Iterable[Piece], watermark: int | None, by: Sequence[str]) -> bool:
+        """Take out what lives of pieces that are gone; False if that is much. Most have expired when they go."""
+        lived = [piece.fragments[rows] for piece in gone if len(rows := _alive(piece, watermark))]
+        if not lived:
+            return True
+        grid = self.grid
+        assert grid is not None
+        first, end = min(int(one[0]) for one in lived), max(int(one[-1]) for one in lived) + 1
+        is_inside = grid.first <= first and end <= grid.end
+        if not is_inside or end - first > CLEARED_SHARE_MAX * (grid.end - grid.alive_from):
             return False
-        for one in gone:  # files go when all of their rows have expired
-            del self._pieces[one]
-        return self._expire(watermark) and self._add(new, watermark, by)
+        grid.clear(first, end)
+        self._dies_first[first - grid.first : end - grid.first] = NEVER
+        self._dies_last[first - grid.first : end - grid.first] = -NEVER
+        return self._add(list(self._pieces.values()), watermark, by, (first, end))
 
     def _made(self, pieces: Sequence[Piece], watermark: int | None, by: Sequence[str], ways: Ways) -> Grid | None:
         # Where there was no grid, the groups are kept: only new pieces are numbered. Now and then the old ones go.
@@ -76,7 +94,7 @@ class TreeGrid:
         if self._refused % (len(pieces) + 1) == 0:
             self.groups = Groups()
         self._pieces, self._roll_ups = {}, {}
-        self._expires = watermark is not None
+        self._watermark = watermark
         for piece in pieces:
             piece.numbers(by, self.groups)
         spans = [
@@ -94,21 +112,29 @@ class TreeGrid:
         self._dies_first, self._dies_last = np.full(self.grid.height, NEVER), np.full(self.grid.height, -NEVER)
         return self.grid if self._add(pieces, watermark, by) else None
 
-    def _add(self, pieces: Iterable[Piece], watermark: int | None, by: Sequence[str]) -> bool:
+    def _add(
+        self, pieces: Iterable[Piece], watermark: int | None, by: Sequence[str], span: tuple[int, int] | None = None
+    ) -> bool:
+        """Add the rows of pieces, or those in a span of fragments; False if that cannot be done."""
         grid = self.grid
         assert grid is not None
         for piece in pieces:
             numbers, rows = piece.numbers(by, self.groups), _alive(piece, watermark)
+            if span is not None:
+                begin, end = np.searchsorted(piece.fragments, span)
+                rows = rows[(rows >= begin) & (rows < end)]
+            self._pieces[id(piece)] = piece
+            if not len(rows):
+                continue
             fragments = piece.fragments[rows]
             values = {name: piece.values(name, way) for name, way in grid.ways.items()}
-            fits = not len(rows) or (fragments[0] >= grid.first and fragments[-1] < grid.end)
+            fits = fragments[0] >= grid.first and fragments[-1] < grid.end
             if not fits or len(self.groups) > grid.width or any(one is None for one in values.values()):
                 return False
             grid.add(values, rows, fragments, numbers[rows], piece.rows.num_rows)
             if watermark is not None:
                 np.minimum.at(self._dies_first, fragments - grid.first, piece.expires[rows])
                 np.maximum.at(self._dies_last, fragments - grid.first, piece.expires[rows])
-            self._pieces[id(piece)] = piece
         return grid.is_exact
 
     def _expire(self, watermark: int | None) -> bool:

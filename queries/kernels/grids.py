@@ -69,6 +69,11 @@ class Grid:
         for name, column in values.items():
             self.totals[name].add(column, chosen)
 
+    def clear(self, first: int, end: int) -> None:
+        """Take all partials of the fragments first, ..., end - 1 out."""
+        for total in self.totals.values():
+            total.clear(slice((first - self.first) * self.width, (end - self.first) * self.width))
+
     @property
     def is_exact(self) -> bool:
         return all(total.is_exact for total in self.totals.values())

@@ -62,6 +62,10 @@ class Joined(ABC):
     def add(self, values: Any, chosen: Chosen) -> None:
         """Add the rows chosen to their cells."""
 
+    @abstractmethod
+    def clear(self, cells: slice) -> None:
+        """Take all rows out of some cells."""
+
     @property
     def is_exact(self) -> bool:
         """Whether nothing may have been lost."""
@@ -99,6 +103,9 @@ class Counts(Joined):
     def add(self, values: Whole, chosen: Chosen) -> None:
         np.add.at(self.totals, chosen.cells, values[chosen.rows])
 
+    def clear(self, cells: slice) -> None:
+        self.totals[cells] = 0
+
     def _fold(self, fold: Fold) -> None:
         self.totals = fold(np.add, self.totals)
 
@@ -127,6 +134,9 @@ class Decimals(Joined):
         words, most = values
         self.most += most
         np.add.at(self.totals, chosen.cells, words[chosen.rows])
+
+    def clear(self, cells: slice) -> None:
+        self.totals[cells] = 0  # `most` stays: a bound of more than there is
 
     def _fold(self, fold: Fold) -> None:
         self.totals = fold(np.add, self.totals)
@@ -173,6 +183,10 @@ class WideNumbers(Joined):
             cells = chosen.cell_of[rows]
             (mine,) = np.nonzero(cells >= 0)
             np.add.at(total, cells[mine], units[mine])
+
+    def clear(self, cells: slice) -> None:
+        for total in self.totals.values():
+            total[cells] = 0
 
     def _fold(self, fold: Fold) -> None:
         self.totals = {limb: fold(np.add, total) for limb, total in self.totals.items()}
@@ -227,6 +241,11 @@ class Extremes(Joined):
         cells = chosen.cells[kept]
         self.ufunc.at(self.best, cells, numbers[chosen.rows[kept]])
         self.seen[cells] = True
+
+    def clear(self, cells: slice) -> None:
+        self.seen[cells] = False
+        if self.best is not None:
+            self.best[cells] = self._loser(self.best.dtype)
 
     def _fold(self, fold: Fold) -> None:
         if self.best is not None:

@@ -77,10 +77,12 @@ def test_a_grid_follows_its_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
             pieces.append(piece_of(chance, tree, range(slot - 3, slot - 2)))  # late
         if chance.random() < 0.1:
             pieces.pop(chance.randrange(len(pieces)))
+        if chance.random() < 0.2 and pieces:  # a slot that comes again
+            pieces[-1] = piece_of(chance, tree, range(slot, slot + 1))
         if chance.random() < 0.1:  # files that are joined
             both = [pieces.pop(chance.randrange(len(pieces))) for _ in range(min(2, len(pieces)))]
             pieces.append(Piece.of(pa.concat_tables(one.rows for one in both)))
-        watermark = slot - chance.choice([1, 2]) if slot > 30 else None
+        watermark = slot - chance.choice([1, 2, 2, 3]) if slot > 30 else None
         if watermark is not None:  # a file goes when all of its rows have expired
             pieces = [piece for piece in pieces if (piece.expires > watermark).any()]
         schema = pieces[0].rows.schema if pieces else tree_schema(tree)
@@ -92,6 +94,33 @@ def test_a_grid_follows_its_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
             true = answers(tree, TreeRows(schema, pieces, watermark), mine, slot)
         check(found, true, f"seed {seed}, slot {slot}")
     assert len(made) < 30, "it was made anew nearly every time"
+
+
+def test_a_slot_that_comes_again_is_filled_again_alone() -> None:
+    chance, grid, groups = random.Random(5), TreeGrid(), dict[Any, Any]()
+    trees = assigned(QUERIES, 8 * MINUTE_US)
+    tree = next(one for one in trees.trees if trees.tree_of[QUERIES[0].name] == one.name)
+    mine = [query for query in QUERIES if trees.tree_of[query.name] == tree.name]
+    pieces = [piece_of(chance, tree, range(slot, slot + 1)) for slot in range(20, 40)]
+    schema = pieces[0].rows.schema
+    answers(tree, TreeRows(schema, pieces, 25, groups, grid), mine, 39)
+    made = grid.grid
+    for slot in (38, 30, 39):
+        pieces[slot - 20] = piece_of(chance, tree, range(slot, slot + 1))
+        found = answers(tree, TreeRows(schema, pieces, 25, groups, grid), mine, 39)
+        check(found, answers(tree, TreeRows(schema, pieces, 25), mine, 39), f"slot {slot}")
+    assert made is not None
+    assert grid.grid is made
+
+
+def test_what_had_expired_comes_back_with_an_undo() -> None:
+    chance, grid, groups = random.Random(1), TreeGrid(), dict[Any, Any]()
+    tree = assigned(QUERIES[:1], 8 * MINUTE_US).trees[0]
+    pieces = [piece_of(chance, tree, range(slot, slot + 5)) for slot in range(20, 40, 5)]
+    schema = pieces[0].rows.schema
+    for watermark in (33, 31, None, 32):
+        found = answers(tree, TreeRows(schema, pieces, watermark, groups, grid), QUERIES[:1], 29)
+        check(found, answers(tree, TreeRows(schema, pieces, watermark), QUERIES[:1], 29), f"watermark {watermark}")
 
 
 def test_where_there_is_no_grid_rows_are_numbered_once(monkeypatch: pytest.MonkeyPatch) -> None:
