@@ -6,6 +6,7 @@ is rewritten where a part of one of its slots has rows alive, and never dropped 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.ledger import part_cells
 from tidewheel.indexing.core.plan import Draft, Plan, watermark_after
 from tidewheel.indexing.core.receipts import BatchKey, Deed
-from tidewheel.indexing.core.state import TableState
+from tidewheel.indexing.core.state import FileFact, TableState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +57,19 @@ def plan_parts(state: TableState, keys: Iterable[BatchKey], expire_through: int 
         keys=wanted,
         replaced=tuple(sorted(replaced.items(), key=lambda one: one[0])),
     )
+
+
+def files_kept_of(state: TableState, plan: PartsPlan) -> list[FileFact]:
+    """The files to rewrite of which something stays: by the ledger, not all batches of their slots come again."""
+    replaced = {at: cell.rows for at, cell in plan.replaced}
+    staying = sorted(
+        slot
+        for slot, record in state.ledger.records.items()
+        if any(
+            cell.rows > replaced.get((slot, expiration), 0)
+            for expiration, cell in record.cells.items()
+            if plan.watermark is None or expiration > plan.watermark
+        )
+    )
+    files = [change.file for change in plan.rewritten]
+    return [one for one in files if bisect_left(staying, one.ins_min) < bisect_right(staying, one.ins_max)]

@@ -30,10 +30,10 @@ from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
-from tidewheel.indexing.core.plan_parts import PartsPlan
+from tidewheel.indexing.core.plan_parts import PartsPlan, files_kept_of
 from tidewheel.indexing.core.receipts import BatchKey, Deed, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.indexing.core.state import SubIndex
+from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.durations import MICROS_PER_UNIT
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, in_schema, rows_of
@@ -138,14 +138,14 @@ def _brought(batches: PartRows, one: Try, plan: PartsPlan, folder: str, lap: Lap
     slots = tuple(_slot_receipts(plan.keys, batches, fresh))
     if not fresh.num_rows and not plan.rewritten:
         return Work(plan, folder, NOTHING_WRITTEN), slots
-    write_rows(one, plan, pa.concat_tables([_kept(one, plan), fresh]), folder)
+    sources = files_kept_of(one.state, plan)
+    write_rows(one, plan, pa.concat_tables([_kept(one, plan, sources), fresh]), folder)
     lap("write")
     written = read_back(one.job.location, folder, one.state.definition)
     _check(one, plan, written, fresh)
     lap("check")
     reach("files_written")
-    rows_read = sum(change.file.rows for change in plan.rewritten)
-    return Work(plan, folder, written, rows_read=rows_read), slots
+    return Work(plan, folder, written, rows_read=sum(file.rows for file in sources)), slots
 
 
 def _fresh(batches: PartRows, one: Try, plan: PartsPlan) -> pa.Table:
@@ -210,10 +210,9 @@ def _counts(rows: pa.Table) -> dict[BatchKey, int]:
     return {(slot, part): count for slot, part, count in zip(*columns, strict=True)}
 
 
-def _kept(one: Try, plan: PartsPlan) -> pa.Table:
-    """What stays of the files to rewrite."""
+def _kept(one: Try, plan: PartsPlan, sources: Sequence[FileFact]) -> pa.Table:
+    """What stays of these files."""
     schema = file_schema(one.snapshot)
-    sources = [change.file for change in plan.rewritten]
     if not sources:
         return schema.empty_table()
     check_sizes(one.job.location, sources)

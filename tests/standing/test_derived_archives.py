@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from click.testing import CliRunner, Result
 
@@ -18,9 +19,10 @@ from tests.support.asked_archive import asked_archive, copied_archive, events, t
 from tests.support.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing import row_hashes
 from tidewheel.local.standing.derivation import answered_queries, derived_job
-from tidewheel.local.standing.derived import redefine
+from tidewheel.local.standing.derived import PartRows, put, redefine
 from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
 from tidewheel.storage.ledger_store import ledger_of
 
@@ -63,6 +65,24 @@ def test_definitions_of_earlier_programs_say_the_same(archive: LocalArchive) -> 
     version = job.snapshot().version
     tidewheel.open("m").queries.refresh()
     assert job.snapshot().version == version
+
+
+def test_files_of_which_nothing_stays_are_not_read(archive: LocalArchive) -> None:
+    job = derived_job(archive.job, "partials")
+    snapshot = job.snapshot()
+    keys = ledger_of(snapshot).batches.keys()
+    rows = rows_of(job.location, snapshot.files, file_schema(snapshot)).to_table().drop_columns("exp_slot")
+    again = put(job, PartRows(rows, dict.fromkeys(keys, ("again",))), snapshot.watermark)
+    assert again.receipt is not None
+    assert (again.receipt.files_removed, again.receipt.rows_read) == (len(snapshot.files), 0)
+    slot, part = min(keys)
+    mine = rows.filter((pc.field("ins_slot") == slot) & (pc.field("part") == part))
+    once_more = put(job, PartRows(mine, {(slot, part): ("once more",)}), snapshot.watermark)
+    assert once_more.receipt is not None
+    assert once_more.receipt.rows_read > 0
+    snapshot, by_hash = job.snapshot(), [("row_hash", "ascending")]
+    stored = rows_of(job.location, snapshot.files, file_schema(snapshot)).to_table(columns=rows.column_names)
+    assert stored.sort_by(by_hash).equals(rows.sort_by(by_hash))
 
 
 def run(*command: str) -> Result:
