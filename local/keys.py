@@ -17,6 +17,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
@@ -130,5 +131,7 @@ def _written(value: Any) -> str:
 
 def _text(value: str) -> str:
     """Text in JSON as Spark's writer has it: control characters with capital digits, all else as it is."""
-    escaped = json.dumps(value, ensure_ascii=False)
+    escaped = encode_basestring(value)
+    if "\\u00" not in escaped:
+        return escaped
     return re.sub(r"\\u00[0-9a-f]{2}", lambda found: "\\u" + found.group()[2:].upper(), escaped)
