@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,9 +16,9 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidewheel.indexing.core.file_sizes import rows_per_group
-from tidewheel.indexing.core.layouts import MEBIBYTE
-from tidewheel.indexing.core.state import SubIndex
+from tidewheel.indexing.core.file_sizes import rows_per_file, rows_per_group
+from tidewheel.indexing.core.layouts import MEBIBYTE, Generation
+from tidewheel.indexing.core.state import SubIndex, TableState
 from tidewheel.storage.location import Location
 from tidewheel.storage.parquet_columns import bounded, leaves
 
@@ -39,6 +40,13 @@ class Shape:
     key: str
     rows_per_file: int
     target_bytes: int
+    plain: frozenset[str] = frozenset()  # columns whose values are too different for a dictionary
+
+    @staticmethod
+    def of(state: TableState, generation: Generation, schema: pa.Schema, plain: Collection[str] = ()) -> Shape:
+        """Of what is written into a generation."""
+        rows, target = rows_per_file(state, generation), generation.target_file_bytes
+        return Shape(schema, state.definition.key[0], rows, target, frozenset(plain))
 
     @property
     def group_rows(self) -> int:
@@ -127,14 +135,15 @@ class _File:
 
 
 def _writer(location: Location, path: str, shape: Shape) -> pq.ParquetWriter:
-    plain = {shape.key, "row_hash"}  # sorted keys compress as well without a dictionary; no two hashes are equal
+    # Sorted keys compress as well without a dictionary; no two hashes are equal.
+    plain = {shape.key, "row_hash", *shape.plain}
     columns = leaves(shape.schema)
     return pq.ParquetWriter(
         path,
         shape.schema,
         filesystem=location.filesystem,
         compression="zstd",
-        use_dictionary=[name for name in columns if name not in plain],
+        use_dictionary=[name for name in columns if name.split(".")[0] not in plain],
         write_statistics=bounded(columns),
         dictionary_pagesize_limit=DICTIONARY_BYTES,
         bloom_filter_options={shape.key: {"ndv": shape.group_rows}} if _has_filter(shape) else None,

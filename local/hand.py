@@ -19,7 +19,6 @@ from tidewheel.commits.procedure import Hits, Lap, Swept, Try
 from tidewheel.commits.side_tables_in_use import filled_tables
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import counted, read_back
-from tidewheel.indexing.core.file_sizes import rows_per_file
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selection
@@ -105,8 +104,7 @@ class LocalHand:
             write_thinned(one, plan, folder, of_keys(Wanted(self._keys(one.snapshot, plan.selection))))
             return
         definition, schema = one.state.definition, file_schema(one.snapshot)
-        target = plan.generation
-        shape = Shape(schema, definition.key[0], rows_per_file(one.state, target), target.target_file_bytes)
+        shape = Shape.of(one.state, plan.generation, schema)
         condition = pc.scalar(True) if plan.watermark is None else pc.field("exp_slot") > plan.watermark
         with SortedFiles(one.job.location, folder, shape) as files:
             for generation, members in _by_target(one, plan, sources):

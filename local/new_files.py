@@ -5,7 +5,7 @@ Sub-indexes are written side by side, each by itself: encoding and compressing t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from typing import Any
 
@@ -14,20 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.procedure import Try
-from tidewheel.indexing.core.file_sizes import rows_per_file
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.local.side_by_side import side_by_side
 from tidewheel.queries.kernels.arrays import Whole, int64s
 
 
-def write_rows(one: Try, plan: Plan, rows: pa.Table, folder: str) -> None:
+def write_rows(one: Try, plan: Plan, rows: pa.Table, folder: str, plain: Collection[str] = ()) -> None:
     """Write rows, complete with the columns that an archive adds, as one run of files for each sub-index."""
     if not rows.num_rows:
         return
     definition, generation = one.state.definition, plan.generation
-    layout, target = generation.layout, generation.target_file_bytes
-    shape = Shape(rows.schema, definition.key[0], rows_per_file(one.state, generation), target)
+    layout, shape = generation.layout, Shape.of(one.state, generation, rows.schema, plain)
     rows = rows.combine_chunks()
     g = _placed(rows.column("ins_slot"), layout.row_of)
     e = _placed(rows.column("exp_slot"), layout.column_of)

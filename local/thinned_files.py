@@ -6,14 +6,13 @@ whoever asks for the records of some slots still finds them in the files of thes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 
 from tidewheel.commits.procedure import Try
-from tidewheel.indexing.core.file_sizes import rows_per_file
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.state import OF_RUN, FileFact
 from tidewheel.local.files import Shape, SortedFiles
@@ -25,14 +24,15 @@ WRITERS = 4
 Going = Callable[[FileFact, int, pa.RecordBatch], Truths]
 
 
-def write_thinned(one: Try, plan: Plan, folder: str, going: Going, young: int | None = None) -> None:
+def write_thinned(
+    one: Try, plan: Plan, folder: str, going: Going, young: int | None = None, plain: Collection[str] = ()
+) -> None:
     """Write what stays of the plan's files: what is alive and does not go.
 
     From the slot `young` on rows are about to be replaced: they get files of their own, so that the rest can stay.
     """
-    definition, generation = one.state.definition, plan.generation
     schema = file_schema(one.snapshot)
-    shape = Shape(schema, definition.key[0], rows_per_file(one.state, generation), generation.target_file_bytes)
+    shape = Shape.of(one.state, plan.generation, schema, plain)
 
     def write(place: int, file: FileFact) -> None:
         part = f"part-{place:05d}-{{:05d}}"

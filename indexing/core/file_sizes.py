@@ -7,12 +7,14 @@ from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.state import SubIndex, TableState
 
 ROW_BYTES_ASSUMED = 200
+ROW_BYTES_DERIVED = 50  # of partials and answers: a few numbers
 
 
 def rows_per_file(state: TableState, generation: Generation) -> int:
     """By the mean row of what is stored; a guess where nothing is."""
+    assumed = ROW_BYTES_DERIVED if state.definition.derived else ROW_BYTES_ASSUMED
     rows = sum(file.rows for file in state.files)
-    row_bytes = sum(file.bytes for file in state.files) / rows if rows else ROW_BYTES_ASSUMED
+    row_bytes = sum(file.bytes for file in state.files) / rows if rows else assumed
     return max(1, int(generation.target_file_bytes / row_bytes))
 
 

@@ -37,6 +37,7 @@ from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.durations import MICROS_PER_UNIT
 from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, in_schema, rows_of
+from tidewheel.local.standing.columns import value_columns
 from tidewheel.local.standing.row_hashes import hashes_of
 from tidewheel.queries.kernels.arrays import int64s
 from tidewheel.storage.snapshot import Snapshot, with_definition
@@ -139,7 +140,8 @@ def _brought(batches: PartRows, one: Try, plan: PartsPlan, folder: str, lap: Lap
     if not fresh.num_rows and not plan.rewritten:
         return Work(plan, folder, NOTHING_WRITTEN), slots
     sources = files_kept_of(one.state, plan)
-    write_rows(one, plan, pa.concat_tables([_kept(one, plan, sources), fresh]), folder)
+    rows = pa.concat_tables([_kept(one, plan, sources), fresh])
+    write_rows(one, plan, rows, folder, value_columns(rows.schema))
     lap("write")
     written = read_back(one.job.location, folder, one.state.definition)
     _check(one, plan, written, fresh)

@@ -28,6 +28,7 @@ from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt, Tombstone
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.local.keys import Truths
 from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.columns import value_columns
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.thinned_files import write_thinned
 from tidewheel.storage.ledger_store import ledger_of
@@ -89,7 +90,7 @@ class _Remove(Procedure):
         if not plan.rewritten:
             return Work(plan, folder, NOTHING_WRITTEN)
         check_sizes(one.job.location, [change.file for change in plan.rewritten])
-        write_thinned(one, plan, folder, self._going, self.young)
+        write_thinned(one, plan, folder, self._going, self.young, value_columns(file_schema(one.snapshot)))
         written = read_back(one.job.location, folder, one.state.definition)
         reach("files_written")
         check_conserved(one.job.command("audit"), one.state, plan, written, self._gone_by_cell())
