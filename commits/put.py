@@ -28,12 +28,17 @@ class Put(Procedure):
     watermark: int | None  # the source's
     bring: BringParts
     note: str = ""
+    again: bool = False  # what was made of the same is brought as well: the one that is there is damaged
     slots: Slots = ()
 
     def plan(self, one: Try) -> PartsPlan:
         ledger, known = one.state.ledger, one.state.ledger.batches
         keys = [key for key in self.lineages if key not in known and not ledger.has_given(key)]
-        keys += [key for key, lineage in self.lineages.items() if key in known and known[key].lineage != lineage]
+        keys += [
+            key
+            for key, lineage in self.lineages.items()
+            if key in known and (self.again or known[key].lineage != lineage)
+        ]
         return plan_parts(one.state, keys, self.watermark)
 
     def is_needed(self, one: Try, plan: Plan) -> bool:

@@ -76,15 +76,20 @@ class StandingQueries:
         allow_many: bool = False,
         budget_s: float | None = None,
         node: tuple[int, int] = (1, 1),
+        start: Moment | None = None,
+        end: Moment | None = None,
     ) -> Refreshed:
         """Bring partials and answers up to date: what is stale is redone, and nothing else.
 
         The query files are read once, at the beginning. Very many answers at once need `allow_many`. With a budget
         nothing is begun after so many seconds: the oldest comes first, and the result says what is left. What is wrong
         with some queries is raised in the end, when the others have their answers. `node` is (2, 4) for the second of
-        four that refresh side by side, each its share of the trees.
+        four that refresh side by side, each its share of the trees. The partials of the slot that starts at `start`, or
+        of all slots of [start, end), are made again even if they are not stale, and the answers that look into them.
         """
-        done = self.refreshed(dry_run=dry_run, allow_many=allow_many, budget_s=budget_s, node=node)
+        done = self.refreshed(
+            dry_run=dry_run, allow_many=allow_many, budget_s=budget_s, node=node, start=start, end=end
+        )
         if done.wrong:
             raise done.wrong
         return done
@@ -96,15 +101,20 @@ class StandingQueries:
         allow_many: bool = False,
         budget_s: float | None = None,
         node: tuple[int, int] = (1, 1),
+        start: Moment | None = None,
+        end: Moment | None = None,
     ) -> Refreshed:
         """The same, with what is wrong told in the result."""
         from tidewheel.local.standing.looking import guard_refresh
         from tidewheel.local.standing.refresh import Refresh
 
         refuse_derived(self._archive, "refresh")
+        if start is not None and budget_s is not None:
+            raise InvalidInput("what is made again has no budget: the next refresh would begin anew", "leave one out")
+        again = range(0) if start is None else self._archive.slots(start, end)
         queries = self._standing()
         self._refuse_to_lose(queries)
-        refresh = Refresh(self._archive.job, queries, planner=self._planner, node=node, budget_s=budget_s)
+        refresh = Refresh(self._archive.job, queries, planner=self._planner, node=node, budget_s=budget_s, again=again)
         if dry_run:
             return replace(refresh.compare(), misread=self.wrong)
         guard_refresh(self._archive.job, queries, allow_many=allow_many)

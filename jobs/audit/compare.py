@@ -40,6 +40,8 @@ from tidewheel.storage.receipt_files import FOLDER as LEDGER_FOLDER
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 from tidewheel.storage.stored_files import attempt_folder, stored_files
 
+# Flaws of rows of derived archives that go when their batches come again.
+_MADE_AGAIN = (Flaw.CHANGED, Flaw.LOST, Flaw.DOUBLED)
 RowCheck = Callable[[Snapshot, Sequence[FileFact]], list[Finding]]
 
 
@@ -248,15 +250,26 @@ def _log_entries(snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) ->
 def _remedy(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[Finding]) -> str:
     definition = snapshot.definition
     if findings and definition.derived:
-        refresh = shlex.join(["tidewheel", "refresh", job.source_called(definition.name)])
-        return (
-            f"move {snapshot.location.uri} away and run: {refresh}; what its partials still cover "
-            "is given again, what is older is not"
-        )
+        return _remedy_for_derived(job, snapshot, findings)
     slots = backfill_range(findings)
     if slots is None:
         return _remedy_for_others(job, findings)
     return job.source_command("backfill", definition.name, *backfill_options(definition.axis, slots))
+
+
+def _remedy_for_derived(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[Finding]) -> str:
+    """Rows that are others than they were are made again; what cannot be read at all, with everything beside it."""
+    refresh = ["tidewheel", "refresh", job.source_called(snapshot.definition.name)]
+    anew = (
+        f"move {snapshot.location.uri} away and run: {shlex.join(refresh)}; what its partials still cover "
+        "is given again, what is older is not"
+    )
+    slots = backfill_range(findings)
+    if slots is None or any(one.kind not in _MADE_AGAIN or one.slots is None for one in findings):
+        return anew
+    axis = snapshot.definition.axis
+    again = [*refresh, "--from", axis.name(slots[0]), "--to", axis.name(slots[1] + 1)]
+    return f"{shlex.join(again)}; what the next audit still names: {anew}"
 
 
 def _remedy_for_others(job: ArchiveJob, findings: Sequence[Finding]) -> str:

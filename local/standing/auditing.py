@@ -88,7 +88,7 @@ def _changed_rows(snapshot: Snapshot, fact: FileFact) -> Iterator[Finding]:
     cells = zip(*(wrong.column(name).to_pylist() for name in ("ins_slot", "exp_slot")), strict=True)
     for (slot, expiration), count in sorted(Counter(cells).items()):
         message = f"not as stored: {counted(count, 'row')} of slot {axis.name(slot)}: {fact.path}"
-        yield Finding(Flaw.CHANGED, message, (slot, expiration), fact.path, 0, count)
+        yield Finding(Flaw.CHANGED, message, (slot, expiration), fact.path, 0, count, (slot, slot))
 
 
 def _partials_again(source: ArchiveJob, snapshot: Snapshot, connection: duckdb.DuckDBPyConnection) -> Iterator[Again]:
@@ -178,7 +178,7 @@ def _difference(snapshot: Snapshot, facts: Sequence[FileFact], again: Again) -> 
                 f"derived again, {what} has {counted(missing, 'row')} that are not stored, and "
                 f"{counted(extra, 'row')} stored are not among what its source gives"
             )
-            yield Finding(Flaw.CHANGED, message, None, None, wanted_here.num_rows, stored_here.num_rows)
+            yield Finding(Flaw.CHANGED, message, None, None, wanted_here.num_rows, stored_here.num_rows, (slot, slot))
 
 
 def _unequal(wanted: pa.Table, stored: pa.Table, sketches: frozenset[str]) -> tuple[int, int]:

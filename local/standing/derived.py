@@ -6,7 +6,7 @@ stays of the files that must be rewritten for it is copied with its hash (`row_h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -89,9 +89,12 @@ def redefine(job: ArchiveJob, rewrite: Callable[[str], str], columns: Sequence[F
     return attempt(job, _Redefine(rewrite, tuple(columns), horizon))
 
 
-def put(job: ArchiveJob, batches: PartRows, watermark: int | None, note: str = "") -> Outcome:
-    """Bring batches of parts into a derived archive, and expire through the source's watermark, in one commit."""
-    return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note))
+def put(job: ArchiveJob, batches: PartRows, watermark: int | None, note: str = "", *, again: bool = False) -> Outcome:
+    """Bring batches of parts into a derived archive, and expire through the source's watermark, in one commit.
+
+    `again` brings those as well that were made of the same as what is there.
+    """
+    return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note, again))
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,10 @@ class PartRows:
 
     rows: pa.Table | None
     lineages: Mapping[BatchKey, tuple[str, ...]] = field(default_factory=dict)
+
+    def without(self, keys: Collection[BatchKey]) -> PartRows:
+        """Rows of batches that are not told of are left out by `put`."""
+        return replace(self, lineages={key: one for key, one in self.lineages.items() if key not in keys})
 
 
 @dataclass(frozen=True)

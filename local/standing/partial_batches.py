@@ -30,7 +30,7 @@ from tidewheel.local.standing.slot_rows import SlotReader
 from tidewheel.local.standing.stored_rows import digests, kept_partials, stored_partials
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.query import Counts, Erasure, Query
-from tidewheel.queries.standing.staleness import StalePartials
+from tidewheel.queries.standing.staleness import AGAIN, StalePartials
 from tidewheel.queries.standing.tree import Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 
@@ -58,7 +58,7 @@ class BatchFolder:
     def axis(self) -> TimeAxis:
         return self.reader.snapshot.definition.axis
 
-    def fold(self, stale: Iterable[StalePartials], trees: Sequence[Tree], budget: Budget) -> PartRows:
+    def fold(self, stale: Sequence[StalePartials], trees: Sequence[Tree], budget: Budget) -> PartRows:
         """The batches of partials that are stale, as their archive takes them; the oldest, if there is little time.
 
         Where a tree's records cannot be folded, `failed` tells why, and its batches are left as they are.
@@ -67,7 +67,7 @@ class BatchFolder:
         lineages: dict[BatchKey, tuple[str, ...]] = {}
         tables: list[pa.Table] = []
         for tree in trees:
-            mine = [slot for slot, part in keys if part == tree.name]
+            mine = [one.slot for one in stale if one.tree == tree.name and one.why != AGAIN]
             table, told = self._erased(tree, mine)
             if told:
                 lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}

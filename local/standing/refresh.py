@@ -19,6 +19,13 @@ from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.standing.again import (
+    NOTHING,
+    answers_again,
+    kept_as_they_are,
+    less_than_before,
+    partials_again,
+)
 from tidewheel.local.standing.budget import Budget, Left
 from tidewheel.local.standing.corrections import corrected
 from tidewheel.local.standing.derivation import (
@@ -66,6 +73,7 @@ class Refresh:
     planner: str = ""  # who decides which queries share a tree
     node: Node = ALONE  # one of several that refresh side by side
     budget_s: float | None = None  # nothing is begun after so many seconds; each refresh does something
+    again: range = NOTHING  # slots whose partials are made again, stale or not, and the answers that look into them
 
     def __post_init__(self) -> None:
         self.connection.execute("SET TimeZone = 'UTC'")
@@ -150,6 +158,7 @@ class Refresh:
         stale = stale_partials(
             source.axis, present_us(self.job, reader), reader.state.ledger, partials, assignment.trees
         )
+        stale = partials_again(stale, self.again, partials, assignment.trees) if self.again else stale
         reflected = reflections(source.axis, partials, assignment)
         state = self._answer_state(reader, answers)
         mine = [query for query in self.queries if query.name in assignment.tree_of]
@@ -166,15 +175,20 @@ class Refresh:
         source = reader.state.ledger
         axis, now_us = reader.snapshot.definition.axis, present_us(self.job, reader)
         stale = stale_partials(axis, now_us, source, ledger, assignment.trees)
+        stale = partials_again(stale, self.again, ledger, assignment.trees) if self.again else stale
         self.watch.lap("compare")
         folder = BatchFolder(self.partials, reader, self.queries, assignment.tree_of, self.connection, now_us)
         if not stale and ledger.watermark == source.watermark:
             return [], None, folder
         batches = folder.fold(stale, assignment.trees, self.budget)
+        if self.again and (lost := less_than_before(batches, ledger)):
+            self.failed.append(kept_as_they_are(lost, axis))
+            batches = batches.without(lost)
+            stale = [one for one in stale if one.key not in lost]
         self.waiting = [one for one in stale if one.key not in batches.lineages and one.tree not in folder.failed]
         stale = [one for one in stale if one.key in batches.lineages]
         self.watch.lap("partials")
-        made = put(self.partials, batches, source.watermark)
+        made = put(self.partials, batches, source.watermark, again=bool(self.again))
         self.watch.lap("commit_partials")
         return stale, made, folder
 
@@ -214,7 +228,7 @@ class Refresh:
         lineages = {one.key: (one.digest,) for one in given}
         rows, given = corrected(self.answers, rows, given)
         self.rows.let_go()
-        outcome = put(self.answers, PartRows(rows, lineages), watermark)
+        outcome = put(self.answers, PartRows(rows, lineages), watermark, again=bool(self.again))
         self.watch.lap("commit_answers")
         return given, outcome
 
@@ -232,13 +246,14 @@ class Refresh:
         return erase(self.answers, self.queries, reader.snapshot, new, present_us(self.job, reader))
 
     def _answer_state(self, reader: SlotReader, answers: Ledger) -> AnswerState:
-        return AnswerState(
+        state = AnswerState(
             axis=reader.snapshot.definition.axis,
             now_us=present_us(self.job, reader),
             span=reader.snapshot.definition.span,
             source=reader.state.ledger,
             answers=answers,
         )
+        return answers_again(state, self.again, self.queries) if self.again else state
 
 
 def refresh(

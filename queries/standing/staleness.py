@@ -26,6 +26,7 @@ from tidewheel.queries.standing.reflection import ODD, Reflection
 from tidewheel.queries.standing.tree import Tree, window_of
 
 UNDONE = "undone"
+AGAIN = "asked for again"
 Slots = tuple[tuple[int, int], ...]  # ranges of them
 
 

@@ -176,6 +176,8 @@ for _name, _command in (("new", new), ("check", check), ("test", test), ("list",
 @click.option(
     "--node", type=NODE, default="1/1", help="Only the share of one of several nodes, as 2/4; run the others beside it."
 )
+@click.option("--from", "start", type=MOMENT, help="Make partials of this slot again, stale or not; see below.")
+@click.option("--to", "end", type=MOMENT, help="With --from, of all slots before this moment.")
 def refresh(output: Output, archive: str, **how: Any) -> None:
     """Bring the answers of an archive's standing queries up to date: what is stale is redone, and nothing else.
 
@@ -185,12 +187,17 @@ def refresh(output: Output, archive: str, **how: Any) -> None:
     With --node 2/4 it is the second of four that refresh side by side, on one machine or several: trees of partials are
     shared out by what they cost, and each node computes which are its own. What one does not do, the next refresh does.
 
+    With --from, partials that are not as they were stored are mended: those of the slot, or of all slots from there
+    --to another moment, are made again from the records, and the answers that look into them and are still corrected.
+    The audit of partials and answers names the slots.
+
     \b
     Examples:
       tidewheel refresh netflow --dry-run
       tidewheel refresh netflow
       tidewheel refresh netflow --budget 20
       tidewheel refresh netflow --node 2/4
+      tidewheel refresh netflow --from 2026-11-18T10:00Z --to 2026-11-18T11:00Z
     """
     with opened(output, archive, "comparing") as opened_archive:
         before = opened_archive.queries.texts()
