@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -28,12 +29,14 @@ from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt, Tombstone
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.local.keys import Truths
 from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.side_by_side import side_by_side
 from tidewheel.local.standing.columns import value_columns
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.thinned_files import write_thinned
 from tidewheel.storage.ledger_store import ledger_of
 
 Hits = Callable[[pa.Table], pa.Array]  # of a file's rows, which ones go
+PartCells = Mapping[tuple[str, int, int], Cell]  # by part and cell
 
 
 def remove_keys(
@@ -71,16 +74,23 @@ class _Remove(Procedure):
 
     def plan(self, one: Try) -> Plan:
         self.going, self.gone = {}, {}
-        schema = file_schema(one.snapshot)
-        known = [name for name in self.columns if name in schema.names]
-        for file in one.state.files if self.is_needed(one) else ():
-            data = rows_of(one.job.location, [file], schema)
-            hit = self.hits(data.to_table(columns=known))
-            if pc.any(hit).as_py():
-                self.going[file.path] = np.asarray(hit)
-                self._count(data.to_table(columns=[PART, *CELL_COLUMNS]).filter(hit), one.state.watermark)
+        files = one.state.files if self.is_needed(one) else ()
+        for file, found in zip(files, side_by_side(partial(self._found, one), files), strict=True):
+            if found is not None:
+                self.going[file.path], cells = found
+                self._count(cells, one.state.watermark)
         changes = (FileChange(file, "holds rows that go") for file in one.state.files if file.path in self.going)
         return replace(plan_nothing(one.state, Deed.FORGET), rewritten=tuple(changes), tombstones=self.tombstones)
+
+    def _found(self, one: Try, file: FileFact) -> tuple[Truths, PartCells] | None:
+        """Which rows of a file go, and their cells; None if all stay."""
+        schema = file_schema(one.snapshot)
+        data = rows_of(one.job.location, [file], schema)
+        hit = self.hits(data.to_table(columns=[name for name in self.columns if name in schema.names]))
+        if not pc.any(hit).as_py():
+            return None
+        rows = data.to_table(columns=[PART, *CELL_COLUMNS]).filter(hit)
+        return np.asarray(hit), counted_by(rows, (PART, "ins_slot", "exp_slot"))
 
     def is_needed(self, one: Try, plan: Plan | None = None) -> bool:
         new = set(self.tombstones) - set(one.state.ledger.tombstones)
@@ -117,8 +127,8 @@ class _Remove(Procedure):
         """The parts that the ledger knows and nobody keeps."""
         return () if self.parts_kept is None else tuple(sorted(_parts_of(one.state.ledger) - self.parts_kept))
 
-    def _count(self, rows: pa.Table, watermark: int | None) -> None:
-        for (part, slot, expiration), cell in counted_by(rows, (PART, "ins_slot", "exp_slot")).items():
+    def _count(self, cells: PartCells, watermark: int | None) -> None:
+        for (part, slot, expiration), cell in cells.items():
             if watermark is None or expiration > watermark:
                 mine = self.gone.setdefault((slot, part), {})
                 mine[expiration] = mine[expiration].plus(cell) if expiration in mine else cell
