@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 
 import pyarrow as pa
@@ -51,6 +52,11 @@ class Shape:
     @property
     def group_rows(self) -> int:
         return rows_per_group(self.rows_per_file, self.target_bytes)
+
+    @cached_property
+    def columns(self) -> Mapping[str, str]:
+        """By its path, how Parquet stores each; told once for all files."""
+        return leaves(self.schema)
 
 
 class SortedFiles:
@@ -137,7 +143,7 @@ class _File:
 def _writer(location: Location, path: str, shape: Shape) -> pq.ParquetWriter:
     # Sorted keys compress as well without a dictionary; no two hashes are equal.
     plain = {shape.key, "row_hash", *shape.plain}
-    columns = leaves(shape.schema)
+    columns = shape.columns
     return pq.ParquetWriter(
         path,
         shape.schema,
