@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.dags.test_dags import K, context_of, dags_of, tide
-from tests.dags.test_dags import pytestmark as of_airflow
+from tests.support.dag_runs import K, context_of, dags_of, tide
+from tests.support.dag_runs import pytestmark as of_airflow
 from tests.support.local_archive import Event, LocalArchive
 from tests.support.lost_answers import lost_answer
 from tests.support.toml_archives import TomlArchive

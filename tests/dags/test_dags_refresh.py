@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.dags.test_dags import K, bag_of, context_of, dags_of, pytestmark, tide, work
+from tests.support.dag_runs import K, bag_of, context_of, dags_of, pytestmark, tide, work
 from tests.support.toml_archives import TomlArchive
 
 __all__ = ["pytestmark", "tide"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.dags.test_dags import K, context_of, dags_of, pytestmark, tide, work
+from tests.support.dag_runs import K, context_of, dags_of, pytestmark, tide, work
 from tests.support.toml_archives import TomlArchive
 from tidewheel.indexing.core.slots import iso, moment
 from tidewheel.indexing.errors import Damaged, Refused

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.dags.test_dags import K, context_of, pytestmark, work
 from tests.support.broker import Broker, Message, broker
+from tests.support.dag_runs import K, context_of, pytestmark, work
 from tests.support.toml_archives import TomlArchive
 from tidewheel.indexing.core.slots import iso
 

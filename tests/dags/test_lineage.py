@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.dags.test_dags import K, context_of, dags_of, pytestmark, tide
 from tests.dags.test_dags_refresh import ask
+from tests.support.dag_runs import K, context_of, dags_of, pytestmark, tide
 from tests.support.toml_archives import TomlArchive
 from tidewheel.indexing.core.definition import Source, SourceKind
 

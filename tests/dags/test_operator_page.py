@@ -276,7 +276,7 @@ def known_to_airflow(folder: Path, faulty: int = 0) -> None:
     from airflow.utils.session import create_session
     from sqlalchemy import update
 
-    from tests.dags.test_dags import bag_of
+    from tests.support.dag_runs import bag_of
 
     bag = bag_of(folder)
     assert len(bag.import_errors) == faulty

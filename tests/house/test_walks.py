@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.dags.test_dags import K, context_of, dags_of, pytestmark, tide, work
+from tests.support.dag_runs import K, context_of, dags_of, pytestmark, tide, work
 from tests.support.toml_archives import TomlArchive, first_slot_fed
 from tests.support.walk import walk
 from tidewheel.cli import main

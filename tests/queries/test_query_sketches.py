@@ -18,12 +18,12 @@ from datasketches import kll_doubles_sketch
 
 from tests.standing.test_standing_folds import tables_of
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
-from tests.standing.test_standing_refresh import COLUMNS as EVENTS
-from tests.standing.test_standing_refresh import event
 from tests.support.asked_archive import asked_archive
 from tests.support.lacking import environment_without, tidewheel_in
 from tests.support.local_archive import LocalArchive
 from tests.support.query_operations import APPROXIMATE, Case
+from tests.support.refreshed_archive import COLUMNS as EVENTS
+from tests.support.refreshed_archive import event
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.findings import Finding
 from tidewheel.local.standing.asking import ask, with_errors

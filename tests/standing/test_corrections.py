@@ -10,8 +10,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tests.standing.test_standing_refresh import answers, event, query_of
 from tests.support.local_archive import LocalArchive
+from tests.support.refreshed_archive import answers, event, query_of
 from tidewheel.local.standing.derivation import derived_job, kept_trees
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.refresh import refresh

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.standing.test_standing_refresh import answers, audit_is_clean, query_of
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.refreshed_archive import answers, audit_is_clean, query_of
 from tidewheel.local.standing.derivation import derived_job, kept_trees
 from tidewheel.local.standing.folding import way_of
 from tidewheel.local.standing.refresh import refresh

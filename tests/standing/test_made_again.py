@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.standing.test_standing_refresh import BY_KEY, TOTAL, answers, event, query_of
 from tests.support.asked_archive import answers as all_answers
 from tests.support.asked_archive import asked_archive, told
 from tests.support.local_archive import LocalArchive
+from tests.support.refreshed_archive import BY_KEY, TOTAL, answers, event, query_of
 from tidewheel.cli import main
 from tidewheel.commits.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput

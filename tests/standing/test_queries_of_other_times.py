@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.standing.test_standing_refresh import ALIVE, BY_KEY, COLUMNS, TOTAL, answers, event, query_of
 from tests.support.asked_archive import QUERIES, asked_archive, events, told
 from tests.support.lacking import environment_without, tidewheel_in
 from tests.support.local_archive import MINUTE_US, LocalArchive
+from tests.support.refreshed_archive import ALIVE, BY_KEY, COLUMNS, TOTAL, answers, event, query_of
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.derivation import derived_job, kept_trees
 from tidewheel.local.standing.refresh import refresh

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.standing.test_standing_refresh import ALIVE, BY_KEY, TOTAL, answers, audit_is_clean, event, query_of
 from tests.support.byte_search import holders
 from tests.support.local_archive import LocalArchive
+from tests.support.refreshed_archive import ALIVE, BY_KEY, TOTAL, answers, audit_is_clean, event, query_of
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.forget import forget
 from tidewheel.commits.vacuum import vacuum

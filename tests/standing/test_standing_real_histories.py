@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.standing.test_standing_refresh import COLUMNS, answers, audit_is_clean
 from tests.support.asked_oracle import asked
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.refreshed_archive import COLUMNS, answers, audit_is_clean
 from tests.support.spark_fed import SparkFedArchive
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.forget import forget

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from benchmarks import kept_states
-from tests.standing.test_standing_refresh import answers, audit_is_clean, event, query_of
 from tests.support.byte_search import holders
 from tests.support.local_archive import LocalArchive
 from tests.support.query_operations import APPROXIMATE, CASES
+from tests.support.refreshed_archive import answers, audit_is_clean, event, query_of
 from tidewheel.commits.forget import forget
 from tidewheel.commits.undo import undo
 from tidewheel.indexing.errors import InvalidInput
