@@ -24,6 +24,7 @@ from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection
 from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, StalePartials, due_of_each
 from tidewheel.queries.standing.tree import Assignment, Tree
+from tidewheel.storage.uncollected import uncollected
 
 OWED_FIRST_EVERY_SLOTS = 8
 DueByName = dict[str, list[DueAnswers]]
@@ -56,7 +57,8 @@ class Giving:
 
     def __post_init__(self) -> None:
         self.older = OlderAnswers(self.folds.folder, self.state, self.owed)
-        self.due = self._due()
+        with uncollected():
+            self.due = self._due()
         for query in self.queries:
             if self.due[query.name]:
                 self.older.begin(self.assignment.tree(query.name), query)

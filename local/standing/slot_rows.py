@@ -31,6 +31,7 @@ from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.queries.standing.lineage import Cover, Coverage
 from tidewheel.storage.ledger_store import entry_receipt, receipts_since, state_of
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
+from tidewheel.storage.uncollected import uncollected
 
 ALL = Coverage(Cover.ALL)
 
@@ -81,7 +82,8 @@ class SlotReader:
     ) -> tuple[pa.Table, dict[int, Coverage]]:
         """Some columns of the records of several slots' latest batches. Those that lie whole in the newest version are
         read at once."""
-        others = [slot for slot in slots if not self.is_whole(slot)]
+        with uncollected():
+            others = [slot for slot in slots if not self.is_whole(slot)]
         self._read_beside(others)
         found = {slot: self.read(slot) for slot in others}
         whole = [slot for slot in slots if slot not in found]
