@@ -17,7 +17,6 @@ from urllib.parse import unquote
 from deltalake import Schema
 
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import (
     DIGEST_MODULUS,
     FILES_ID,
@@ -89,23 +88,19 @@ def follow(snapshot: Snapshot) -> Snapshot | None:
     state: _State | None = _State(snapshot.version, snapshot.head, snapshot.watermark, files, snapshot.digest)
     for _ in range(ENTRIES_MAX):
         assert state is not None
-        content = _entry(location, state.version + 1)
-        if content is None:
+        try:
+            content = location.read_bytes(location.child(f"_delta_log/{state.version + 1:020d}.json"))
+        except FileNotFoundError:
             return Followed(
                 location, snapshot.opened, state.version, snapshot.definition, state.head, state.watermark,
                 snapshot.schema, state.files, state.digest,
             )  # fmt: skip
+        except OSError:
+            break
         state = state.after(content, keys)
         if state is None:
             break
     return None
-
-
-def _entry(location: Location, version: int) -> bytes | None:
-    try:
-        return location.read_bytes(location.child(f"_delta_log/{version:020d}.json"))
-    except FileNotFoundError:
-        return None
 
 
 def _is_receipt(line: bytes) -> bool:

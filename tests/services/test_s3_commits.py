@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.commits.test_checkpoints import table_of_versions, written_by_eight
-from tests.support.commit_contract import race, run_writers
+from tests.support.commit_contract import commit_slot, create_contract_table, race, run_writers
 from tests.support.services import ObjectStore, object_store
+from tidewheel.storage.followed import Followed
 from tidewheel.storage.location import Location
+from tidewheel.storage.newest import Newest
+from tidewheel.storage.snapshot import open_snapshot
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +54,15 @@ def test_eight_processes_write_the_same_checkpoints(store: ObjectStore, tmp_path
 
 def test_of_32_writers_on_one_version_one_wins(store: ObjectStore) -> None:
     assert len(race(store.url("race"), processes=4, writers_each=8)) == 1
+
+
+def test_a_handle_that_stays_open_follows_the_log_and_commits_on_top(store: ObjectStore) -> None:
+    create_contract_table(store.url("followed"))
+    location, newest = Location.of(store.url("followed")), Newest()
+    snapshot = newest.of(location)
+    for number in range(3):
+        commit_slot(snapshot, 0, number)
+        snapshot = newest.of(location)
+        assert isinstance(snapshot, Followed)
+        assert (snapshot.version, snapshot.files) == (number + 1, open_snapshot(location).files)
+        assert newest.of(location) is snapshot

@@ -122,6 +122,21 @@ def test_an_entry_that_is_not_a_plain_commit_is_not_followed(tmp_path: Path, how
     entry = tmp_path / "table" / "_delta_log" / f"{snapshot.version + 1:020d}.json"
     entry.write_text("\n".join(WRONG[how](entry.read_text().splitlines())))
     assert follow(snapshot) is None
+    is_found_as_opened(archive, newest)
+
+
+def test_an_entry_that_cannot_be_read_is_left_to_who_opens_the_table(tmp_path: Path) -> None:
+    archive, newest = LocalArchive(tmp_path).create(), Newest()
+    snapshot = newest.of(archive.job.location)
+    archive.update({0: [Event("a", 1, 0, 2 * MINUTE_US)]})
+    entry = tmp_path / "table" / "_delta_log" / f"{snapshot.version + 1:020d}.json"
+    entry.unlink()
+    entry.mkdir()
+    assert follow(snapshot) is None
+    is_found_as_opened(archive, newest)
+
+
+def is_found_as_opened(archive: LocalArchive, newest: Newest) -> None:
     try:
         there: object = said(open_snapshot(archive.job.location))
     except TidewheelError as error:
