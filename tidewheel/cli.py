@@ -65,6 +65,8 @@ class Program(click.Group):
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 return _nobody_reads()
+            if _was_interrupted(error):
+                return output.interrupted()
             if output.debug:
                 traceback.print_exc()
             return output.fail(told_of(error, output.archive))
@@ -138,6 +140,11 @@ def _behind_dashes(error: click.ClickException) -> list[str]:
     if context is None or "key" not in {param.name for param in context.command.params}:
         return []
     return [f"A key that begins with a dash goes behind --: {context.command_path} ARCHIVE -- -5"]
+
+
+def _was_interrupted(error: Exception) -> bool:
+    """DuckDB makes an error of its own of a Ctrl-C that comes while it answers."""
+    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
 
 def _nobody_reads() -> int:

@@ -20,6 +20,7 @@ from rich.console import Console
 
 from tests.support.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.cli import main
+from tidewheel.output import INTERRUPTED
 from tidewheel.views.queries import answers_view
 from tidewheel.views.tables import Rows
 
@@ -94,6 +95,21 @@ def test_what_is_not_complete_is_not_shown_as_complete() -> None:
 def test_a_closed_stream_is_no_fault(table: str, closed: str, tmp_path: Path) -> None:
     line = f'exec "$@" {closed}'
     assert subprocess.run(["sh", "-c", line, "sh", *command("scan", table)], check=False).returncode == 0
+
+
+ENDLESS = """
+import os, signal, sys, threading
+import tidewheel.sql.session
+from tidewheel.cli import main
+threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+main(["sql", sys.argv[1], "select count(*) from range(1000000000000)"])
+"""
+
+
+def test_a_question_is_interrupted(table: str) -> None:
+    done = subprocess.run([sys.executable, "-c", ENDLESS, table], capture_output=True, text=True, check=False)
+    assert done.returncode == INTERRUPTED, done.stderr
+    assert "interrupted: nothing was committed" in done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
