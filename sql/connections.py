@@ -6,12 +6,24 @@ import atexit
 import shutil
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
+from weakref import WeakSet
 
 import duckdb
 
 from tidewheel.sql.quoting import quote_list, quote_literal
 from tidewheel.sql.templates import render
+
+# On which other people's statements run.
+ANSWERING: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+
+
+def interrupt_all() -> None:
+    """End whatever is being answered; for who hears Ctrl-C in another thread."""
+    for connection in list(ANSWERING):
+        with suppress(duckdb.Error):  # one that is closed answers nothing
+            connection.interrupt()
 
 
 def open_connection() -> duckdb.DuckDBPyConnection:

@@ -22,7 +22,7 @@ import duckdb
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.sql.access import Access
-from tidewheel.sql.connections import open_connection, open_sandbox
+from tidewheel.sql.connections import ANSWERING, open_connection, open_sandbox
 from tidewheel.sql.damage import explained
 from tidewheel.sql.guard import Surroundings
 from tidewheel.sql.pinned_version import EVERYTHING, PinnedVersion
@@ -157,7 +157,9 @@ class Session:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A place in the sandbox for one statement of other people's."""
-        return self.bench.fenced.cursor()
+        cursor = self.bench.fenced.cursor()
+        ANSWERING.add(cursor)
+        return cursor
 
     def create_views(
         self, connection: duckdb.DuckDBPyConnection, columns: Sequence[str] | None = None

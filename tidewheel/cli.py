@@ -9,7 +9,9 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -43,7 +45,7 @@ class Program(click.Group):
         _make_streams_safe()
         output = Output(as_json="--json" in given, debug="--debug" in given)
         quiet_bridge(output.debug)
-        with pandas_hidden():
+        with pandas_hidden(), _queries_interruptible():
             code = self._run(given, output, {**extra, "standalone_mode": False, "obj": output})
         sys.exit(code)
 
@@ -95,6 +97,33 @@ def pandas_hidden() -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(_PandasHidden)
+
+
+@contextmanager
+def _queries_interruptible() -> Iterator[None]:
+    """Let Ctrl-C reach DuckDB at once: Python hears of it when DuckDB gives back control, which may take minutes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard, signals = os.pipe()
+    os.set_blocking(signals, False)
+    before = signal.set_wakeup_fd(signals)
+    watcher = threading.Thread(target=_interrupt_queries, args=(heard,), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(signals)
+        watcher.join()
+        os.close(heard)
+
+
+def _interrupt_queries(heard: int) -> None:
+    while number := os.read(heard, 1):
+        room = sys.modules.get("tidewheel.sql.connections")
+        if number[0] == signal.SIGINT and room is not None:
+            room.interrupt_all()
 
 
 def _make_streams_safe() -> None:
