@@ -93,7 +93,8 @@ def _sink(path: Path | None) -> Iterator[BinaryIO]:
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error}", "choose another file with --output") from error
     finally:
-        part.unlink(missing_ok=True)
+        if part.exists():  # on a disk that is read-only there is nothing to unlink, and no right to try
+            part.unlink()
 
 
 def _is_number(value: Any) -> bool:
