@@ -10,7 +10,6 @@ in the end every cell equals the oracle, for DuckDB and for Spark, and the audit
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -71,7 +70,7 @@ def test_airflow_keeps_an_archive_on_s3_with_the_cluster(cluster: Running) -> No
         "--to-date", start.isoformat(), "--reprocess-behavior", "completed", "--run-backwards",
         "--max-active-runs", "2",
     )  # fmt: skip
-    wait_until(lambda: kill_one_spark(os.getpid()), WORK_S, every_s=0.3)
+    wait_until(lambda: kill_one_spark(cluster.pid), WORK_S, every_s=0.3)
     wait_until(lambda: all_well(cluster), WORK_S, every_s=15)
 
     slots = applied_at(template.path)

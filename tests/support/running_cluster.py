@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -34,6 +33,7 @@ class Running:
 
     folder: Path
     variables: dict[str, str]
+    pid: int = 0  # of the process that started the services
 
     @property
     def command(self) -> list[str]:
@@ -56,7 +56,7 @@ class Running:
 
     def processes(self, part: str = "") -> dict[int, str]:
         """The services' processes with that in their command lines."""
-        return {pid: words for pid, words in processes_below(os.getpid()).items() if part in words}
+        return {pid: words for pid, words in processes_below(self.pid).items() if part in words}
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def running_cluster() -> Iterator[Running]:
             log = folder / "log"
             wait_until(lambda: "ready:" in log.read_text() or process.poll() is not None, READY_S)
             assert process.poll() is None, log.read_text()
-            yield running
+            yield replace(running, pid=process.pid)
         finally:
             process.terminate()
             process.wait(120)
