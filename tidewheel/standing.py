@@ -7,7 +7,6 @@ archive.ask("top_talkers", last=12)         # answers as they are kept
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -53,14 +52,21 @@ class StandingQueries:
         texts, unread = self._read()
         file = self._archive.file
         found = understood(texts, self._archive.snapshot(), file.inserted_at if file else "")
-        found = replace(found, faults=(*unread, *found.faults), some_unnamed=bool(unread))
+        astray = self._astray()
+        found = replace(
+            found,
+            faults=(*unread, *found.faults, *astray.values()),
+            at_fault=found.at_fault | astray.keys(),
+            some_unnamed=found.some_unnamed or bool(unread),
+        )
         self.wrong = found.wrong_so("these queries stay as they were, all others are answered")
         return found
 
     def check(self) -> list[Query]:
         """The queries as they are understood; all that is wrong with any of them at once."""
         found = self.understood()
-        return replace(found, faults=(*found.faults, *self._asking_nobody())).sound()
+        others = (fault for fault in self._asking_nobody().values() if fault not in found.faults)
+        return replace(found, faults=(*found.faults, *others)).sound()
 
     def _compiled(self, texts: list[QueryText]) -> list[Query]:
         """These queries, beside those that are there; all that is wrong with them at once."""
@@ -291,13 +297,23 @@ class StandingQueries:
         found = self.understood()
         return [*found.queries, *(found.as_before(answered_queries(self._archive.job)) if found.faults else ())]
 
-    def _asking_nobody(self) -> Iterator[Fault]:
-        """Queries of archives that have no file beside them: nobody will ever answer them."""
+    def _asking_nobody(self) -> dict[str, Fault]:
+        """By name, queries of archives that have no file beside them: nobody will ever answer them."""
         archives = {self._archive_name, *archive_names(self._archive.folder)}
-        for text in read_texts(self._archive.folder)[0]:
-            if text.of and text.of not in archives:
-                known = ", ".join(sorted(archives))
-                yield text.fault("of", "there is no archive file of that name", f"the archives here are {known}")
+        known = f"the archives here are {', '.join(sorted(archives))}"
+        return {
+            text.name: text.fault("of", "there is no archive file of that name", known)
+            for text in read_texts(self._archive.folder)[0]
+            if text.of and text.of not in archives
+        }
+
+    def _astray(self) -> dict[str, Fault]:
+        """Those of them that this archive has answered so far: who mistypes its name does not give up the answers."""
+        from tidewheel.local.standing.derivation import answered_queries
+
+        nobody = self._asking_nobody()
+        answered = {query.name for query in answered_queries(self._archive.job)} if nobody else set()
+        return {name: fault for name, fault in nobody.items() if name in answered}
 
     @property
     def _planner(self) -> str:

@@ -62,7 +62,7 @@ def understood(texts: Sequence[QueryText], snapshot: Snapshot, inserted_at: str 
     parser = SelectParser(columns, sketches=installed())
     faults: list[Fault] = []
     queries = []
-    names = set()
+    names, some_unnamed = set(), False
     for text in texts:
         terms = replace(text.terms, time=text.terms.time or default)
         asked = settled(replace(text, terms=terms), snapshot.definition.axis.interval_us)
@@ -71,8 +71,9 @@ def understood(texts: Sequence[QueryText], snapshot: Snapshot, inserted_at: str 
         mine = [*text.faults, *wrong, *misfitting]
         faults += mine
         names |= {text.name} if mine else set()
+        some_unnamed |= bool(mine) and not text.is_named  # the name may be what is wrong
         queries += [query] if query and not mine else []
-    return Understood(tuple(queries), tuple(faults), frozenset(names))
+    return Understood(tuple(queries), tuple(faults), frozenset(names), some_unnamed)
 
 
 def _not_kept(query: Query) -> Iterator[tuple[str, str, str]]:

@@ -88,6 +88,7 @@ class QueryText:
     technique: str = ""
     tests: tuple[Mapping[str, Any], ...] = ()
     faults: tuple[Fault, ...] = ()  # of its own lines; what they leave unsaid has the defaults
+    is_named: bool = True  # or has the name of its file, for want of another
     fault: Callable[[str, str, str], Fault] = field(default=_no_fault, compare=False, repr=False)
 
 

@@ -145,5 +145,6 @@ def _query_text(page: Page, stem: str, faults: tuple[Fault, ...]) -> QueryText:
         technique=values["technique"],
         tests=values["test"],
         faults=faults,
+        is_named="name" in said,
         fault=lambda key, wrong, remedy: page.fault(f"query.{key}", wrong, remedy),
     )

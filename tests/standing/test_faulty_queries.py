@@ -87,6 +87,33 @@ def test_a_query_that_was_broken_stays_what_it_was(archive: LocalArchive, broken
     assert run("refresh", "m") == (0, "nothing is stale")
 
 
+@pytest.mark.parametrize(
+    ("whole", "slipped"),
+    [
+        (None, ""),
+        (None, "# mended soon\n"),
+        ("[[query]]", "[[qeury]]"),
+        ('name = "total"', 'nam = "total"'),
+        ('name = "total"', "name = 5"),
+        ('name = "total"\nof = "m"', 'name = "total"\nof = "mm"'),
+    ],
+)
+def test_a_slip_in_what_a_query_is_called_or_asks_loses_no_answer(
+    archive: LocalArchive, whole: str | None, slipped: str
+) -> None:
+    path = archive.folder / "archives" / "queries" / "m.toml"
+    good = path.read_text()
+    assert run("refresh", "m")[0] == 0
+    path.write_text(good.replace(whole, slipped) if whole else slipped)
+    code, told = run("refresh", "m")
+    assert code == 2
+    assert "m.toml" in told
+    assert '"total": "45"' in run("ask", "m", "total", "--json")[1]
+    assert "total" in run("query", "list", "m")[1]
+    path.write_text(good)
+    assert run("refresh", "m") == (0, "nothing is stale")
+
+
 def test_two_queries_of_one_name_are_both_at_fault_and_nothing_is_lost(archive: LocalArchive) -> None:
     assert run("refresh", "m")[0] == 0
     path = write(archive, "second", query("min(v) as least", name="total"))
