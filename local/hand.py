@@ -7,7 +7,6 @@ the ledger just as Spark's files are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import duckdb
@@ -27,6 +26,7 @@ from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.local.keys import Wanted, digest_of, knows, spells, typed_keys
 from tidewheel.local.rows import Rows, file_schema, matching_cells, rows_of, sorted_rows
+from tidewheel.local.side_by_side import side_by_side
 from tidewheel.local.thinned_files import of_keys, write_thinned
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot
@@ -63,8 +63,7 @@ class LocalHand:
             return Hits(counted(found)) if found.num_rows else Hits()
 
         try:
-            with ThreadPoolExecutor(READERS) as readers:
-                return dict(zip((file.path for file in files), readers.map(hits, files), strict=True))
+            return dict(zip((file.path for file in files), side_by_side(hits, files, READERS), strict=True))
         except (pa.ArrowException, OSError) as error:
             raise _failed_search(snapshot, error) from error
 

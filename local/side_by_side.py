@@ -1,4 +1,7 @@
-"""Work on all cores: numpy, Arrow and zlib let go of the interpreter while they are busy with much at once."""
+"""Work on all cores: numpy, Arrow and zlib let go of the interpreter while they are busy with much at once.
+
+Who waits for files more than for a processor says how many threads wait, however many cores there are.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """What comes of each item, in their order, by as many threads as Arrow uses; if one fails, its error."""
+def side_by_side(work: Callable[[Item], Result], items: Iterable[Item], threads_max: int | None = None) -> list[Result]:
+    """What comes of each item, in their order, by as many threads as Arrow uses if none are said; if one fails, its
+    error."""
     given = list(items)
-    threads = min(pa.cpu_count(), len(given))
+    threads = min(threads_max or pa.cpu_count(), len(given))
     if threads < 2:
         return [work(item) for item in given]
     with ThreadPoolExecutor(threads) as pool:

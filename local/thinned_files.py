@@ -7,7 +7,6 @@ whoever asks for the records of some slots still finds them in the files of thes
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from tidewheel.indexing.core.state import OF_RUN, FileFact
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.local.keys import Truths, Wanted
 from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.side_by_side import side_by_side
 
 WRITERS = 4
 # Of the rows of a file from a number on, those that go.
@@ -52,9 +52,7 @@ def write_thinned(
                     if mine.any():
                         files.add(file.subindex, batch if mine.all() else batch.filter(pa.array(mine)))
 
-    with ThreadPoolExecutor(WRITERS) as writers:
-        for done in [writers.submit(write, *change) for change in enumerate(one.file for one in plan.rewritten)]:
-            done.result()
+    side_by_side(lambda change: write(*change), enumerate(one.file for one in plan.rewritten), WRITERS)
 
 
 def of_keys(keys: Wanted) -> Going:
