@@ -8,7 +8,7 @@ queries ask for that.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import duckdb
@@ -31,7 +31,7 @@ from tidewheel.local.standing.stored_rows import digests, kept_partials, stored_
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.query import Counts, Erasure, Query
 from tidewheel.queries.standing.staleness import AGAIN, StalePartials
-from tidewheel.queries.standing.tree import Tree, assigned
+from tidewheel.queries.standing.tree import Assignment, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
 
 # How many values of records are in memory at a time, if no single batch has more.
@@ -108,6 +108,18 @@ class BatchFolder:
             except InvalidInput:
                 found.add(query.name)
         return frozenset(found)
+
+    def parting(self, assignment: Assignment, known: Collection[str]) -> dict[str, frozenset[str]]:
+        """Trees that queries which can be folded share with what cannot, and who stays with them; `known` has parted.
+
+        Who is to blame stays, so that what was folded before is there when its records can be folded again.
+        """
+        found = {}
+        for tree, guilty in self.guilty.items():
+            sharing = {name for name, one in assignment.tree_of.items() if one == tree}
+            if sharing - guilty and tree not in known:
+                found[tree] = guilty & sharing
+        return found
 
     def _asking(self, tree: Tree) -> list[Query]:
         return [query for query in self.queries if self.tree_of.get(query.name) == tree.name]

@@ -103,7 +103,9 @@ class Refresh:
             follow_undo(job, reader.state.watermark, self.queries)
         assignment = without_others(assignment, self.node, self.job, self.queries)
         stale, made, folder = self._make_partials(reader, assignment)
-        if self._parts_ways(folder, assignment):
+        if parting := folder.parting(assignment, self.only_for):
+            self.only_for |= parting
+            self.derived = None
             return self.run()
         self.failed += folder.failed.values()
         assignment = assignment.without(folder.failed)
@@ -119,19 +121,6 @@ class Refresh:
     def plan(self, queries: Sequence[Query]) -> list[list[Query]]:
         """Who shares, of queries that no tree serves yet."""
         return planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)(queries)
-
-    def _parts_ways(self, folder: BatchFolder, assignment: Assignment) -> bool:
-        """Whether queries that can be folded share a tree with what cannot: from now on they do not.
-
-        Who is to blame stays, so that what was folded before is there when its records can be folded again.
-        """
-        found = False
-        for tree, guilty in folder.guilty.items():
-            sharing = {name for name, one in assignment.tree_of.items() if one == tree}
-            if sharing - guilty and tree not in self.only_for:
-                self.only_for[tree] = guilty & sharing
-                self.derived, found = None, True
-        return found
 
     def assignment(self) -> Assignment:
         """Which tree serves whom, or will after a refresh."""
