@@ -47,7 +47,7 @@ from tidewheel.local.standing.owing import owed_of
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partial_rows import PartialRows
 from tidewheel.local.standing.refreshed import Refreshed
-from tidewheel.local.standing.removing import remove_parts
+from tidewheel.local.standing.removing import parts_beside, remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
 from tidewheel.local.standing.technique_states import KeptStates
 from tidewheel.queries.planning.standing_trees import planned_by
@@ -85,6 +85,7 @@ class Refresh:
         self.waiting: list[StalePartials] = []
         self.derived: Derived | None = None
         self.failed: list[InvalidInput] = []
+        self.dropped: tuple[str, ...] = ()
         self.only_for: dict[str, frozenset[str]] = {}  # trees that serve no others any more
 
     def run(self) -> Refreshed:
@@ -97,7 +98,7 @@ class Refresh:
             self.derived = derive(self.job, self.queries, self.plan, self.only_for)
         assignment = self.derived.assignment
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
-        remove_parts(self.answers, frozenset(query.part for query in self.queries))
+        self.dropped += remove_parts(self.answers, self._parts)
         reader = reader_of(self.job)
         for job in (self.partials, self.answers):
             follow_undo(job, reader.state.watermark, self.queries)
@@ -115,8 +116,13 @@ class Refresh:
         due, given = self._give_answers(reader, assignment, folder)
         reach("answers_committed")
         return Refreshed(
-            tuple(stale), tuple(due), made, given, erased, tuple(self.failed), None, self.watch.spent_ms, self.left
-        )
+            tuple(stale), tuple(due), made, given, erased, tuple(self.failed), None, self.watch.spent_ms, self.left,
+            dropped=self.dropped,
+        )  # fmt: skip
+
+    @property
+    def _parts(self) -> frozenset[str]:
+        return frozenset(query.part for query in self.queries)
 
     def plan(self, queries: Sequence[Query]) -> list[list[Query]]:
         """Who shares, of queries that no tree serves yet."""
@@ -153,7 +159,7 @@ class Refresh:
         mine = [query for query in self.queries if query.name in assignment.tree_of]
         due = [one for query in mine for one in due_answers(state, query, reflected[assignment.tree_of[query.name]])]
         missing = sum(reports_missing(source.axis, state.source, answers, query) for query in mine)
-        return Refreshed(tuple(stale), tuple(due), missing=missing)
+        return Refreshed(tuple(stale), tuple(due), missing=missing, dropped=parts_beside(answers, self._parts))
 
     # Partials.
 

@@ -26,6 +26,7 @@ class Refreshed:
     timings_ms: Mapping[str, int] = field(default_factory=dict, compare=False)
     left: Left = field(default_factory=Left)
     missing: int = 0  # of what would be done: at most so many answers are missing
+    dropped: tuple[str, ...] = ()  # parts whose answers left, as no query asks for them any more
 
     @property
     def answers_given(self) -> int:
@@ -45,6 +46,11 @@ class Refreshed:
         return sum(cell.rows for one in cells for cell in one.values())
 
     @property
+    def names_dropped(self) -> list[str]:
+        """The queries whose answers left: they are gone, or ask something else now."""
+        return sorted({part.split("@")[0] for part in self.dropped})
+
+    @property
     def wrong(self) -> InvalidInput | None:
         """What kept some queries from being answered; the others are."""
         found = [one for one in (self.misread, *self.failed) if one]
@@ -60,6 +66,7 @@ class Refreshed:
             "queries": sorted({one.part.split("@")[0] for one in self.due}),
             "answers_given": self.answers_given,
             "answers_erased": self.answers_erased,
+            "answers_dropped_of": self.names_dropped,
             "answers_corrected": self.answers_corrected,
             "partials_made": len(self.stale),
             "partials_version": None if self.partials is None else self.partials.version,
@@ -74,6 +81,7 @@ class Refreshed:
                  "why": one.why} for one in self.due
             ],
             "answers_erased": self.answers_erased,
+            "answers_dropped_of": self.names_dropped,
             "partials_version": None if self.partials is None else self.partials.version,
             "answers_version": None if self.answers is None else self.answers.version,
             "timings_ms": dict(self.timings_ms),

@@ -49,12 +49,18 @@ def remove_keys(
     return attempt(job, _Remove(columns, hits, tombstones, young=young))
 
 
-def remove_parts(job: ArchiveJob, kept: frozenset[str]) -> Outcome | None:
-    """Remove all rows of parts other than these, as if they had never been; nothing is done if there are none."""
-    if _parts_of(ledger_of(job.snapshot())) <= kept:
-        return None
-    names = pa.array(sorted(kept), pa.string())
-    return attempt(job, _Remove((PART,), lambda rows: pc.invert(pc.is_in(rows.column(PART), names)), (), kept))
+def remove_parts(job: ArchiveJob, kept: frozenset[str]) -> tuple[str, ...]:
+    """Remove all rows of parts other than these, as if they had never been; gives the parts that were there."""
+    gone = parts_beside(ledger_of(job.snapshot()), kept)
+    if gone:
+        names = pa.array(sorted(kept), pa.string())
+        attempt(job, _Remove((PART,), lambda rows: pc.invert(pc.is_in(rows.column(PART), names)), (), kept))
+    return gone
+
+
+def parts_beside(ledger: Ledger, kept: frozenset[str]) -> tuple[str, ...]:
+    """The parts that a ledger knows, but for these."""
+    return tuple(sorted(_parts_of(ledger) - kept))
 
 
 def _parts_of(ledger: Ledger) -> set[str]:
@@ -125,7 +131,7 @@ class _Remove(Procedure):
 
     def _dropped(self, one: Try) -> tuple[str, ...]:
         """The parts that the ledger knows and nobody keeps."""
-        return () if self.parts_kept is None else tuple(sorted(_parts_of(one.state.ledger) - self.parts_kept))
+        return () if self.parts_kept is None else parts_beside(one.state.ledger, self.parts_kept)
 
     def _count(self, cells: PartCells, watermark: int | None) -> None:
         for (part, slot, expiration), cell in cells.items():

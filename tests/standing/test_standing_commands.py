@@ -116,6 +116,24 @@ def test_what_is_missing_from_an_answer_is_told_with_it(place: Path) -> None:
     assert "tidewheel query explain m ranked tells why" in " ".join(nothing.output.split())
 
 
+def test_answers_that_leave_with_their_query_are_told(place: Path) -> None:
+    def said(*options: str) -> str:
+        return CliRunner().invoke(main, ["refresh", "m", *options]).output
+
+    before = place.read_text()
+    assert "removed" not in said()
+    place.write_text(before.replace('name = "total"', 'name = "renamed"').replace("max(v)", "min(v)"))
+    assert "earlier answers would be removed, as nobody asks for them any more: by_key, total" in said("--dry-run")
+    assert json.loads(said("--json"))["answers_dropped_of"] == ["by_key", "total"]
+    place.write_text(before.replace("max(v)", "min(v)"))
+    assert "earlier answers were removed, as nobody asks for them any more: renamed" in said()
+    place.unlink()
+    told = said()
+    assert "by_key, total" in told
+    assert "nothing is stale" in told
+    assert "removed" not in said()
+
+
 def test_explain_says_which_slots_have_no_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = asked_archive(tmp_path, RANKED)
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))

@@ -77,8 +77,10 @@ def _reach(one: Standing, archive: str) -> str:
 
 def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> RenderableType:
     """What was stale and due, with the reasons, and the versions that came of it."""
+    gone = _dropped_line(done, dry_run=dry_run)
     if not (done.stale or done.due or done.answers_erased):
-        return _left_line(done) or ("nothing else is stale" if done.wrong else "nothing is stale")
+        rest = _left_line(done) or ("nothing else is stale" if done.wrong else "nothing is stale")
+        return "\n".join(filter(None, (gone, rest)))
     table = plain_table("what", "part", "slots", "why", left=(0, 1, 2, 3))
     for what, pairs in (("partials", [(one.tree, one.slot, one.why) for one in done.stale]),
                         ("answers", [(one.part.split("@")[0], one.slot, one.why) for one in done.due])):  # fmt: skip
@@ -87,9 +89,18 @@ def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> Rendera
             table.add_row(what, part, slots_name(axis, slots), why)
     if dry_run:
         follow = f"; of {counted(done.missing, 'missing answer')} those are given whose windows can be read"
-        return Group(table, f"nothing was changed{follow if done.missing else ''}")
+        told = f"nothing was changed{follow if done.missing else ''}"
+        return Group(table, *filter(None, (gone, told)))
     erased = f"{counted(done.answers_erased, 'answer')} erased: forgotten; " if done.answers_erased else ""
-    return Group(table, *filter(None, (erased + _versions(done), _left_line(done))))
+    return Group(table, *filter(None, (gone, erased + _versions(done), _left_line(done))))
+
+
+def _dropped_line(done: Refreshed, *, dry_run: bool) -> str:
+    """Of which queries answers leave."""
+    if not done.dropped:
+        return ""
+    names = ", ".join(done.names_dropped)
+    return f"earlier answers {'would be' if dry_run else 'were'} removed, as nobody asks for them any more: {names}"
 
 
 def _versions(done: Refreshed) -> str:
@@ -102,12 +113,14 @@ def _versions(done: Refreshed) -> str:
 
 def followed_line(done: Refreshed) -> str:
     """The same of a refresh behind an update, in a line."""
+    gone = _dropped_line(done, dry_run=False)
     if not (done.stale or done.due or done.answers_erased):
-        return "standing queries: nothing else is stale" if done.wrong else "standing queries: nothing is stale"
+        rest = "nothing else is stale" if done.wrong else "nothing is stale"
+        return f"standing queries: {'; '.join(filter(None, (gone, rest)))}"
     given, corrected = counted(done.answers_given, "answer"), done.answers_corrected
     did = [f"{given} given" + (f", {count(corrected)} of them corrected" if corrected else "")]
     did += [f"{count(done.answers_erased)} erased"] * bool(done.answers_erased)
-    return f"standing queries: {'; '.join(filter(None, (*did, _versions(done))))}"
+    return f"standing queries: {'; '.join(filter(None, (*did, gone, _versions(done))))}"
 
 
 def _left_line(done: Refreshed) -> str:
