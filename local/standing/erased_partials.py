@@ -1,7 +1,7 @@
 """Partials of which a forgotten key is a group of its own: its rows leave, all others stay, and no record is read.
 
-That is so where the tree's groups hold the whole key and its rows all records of the batch, and where all that was
-forgotten of these slots was told by the key. A tombstone is a digest, so keys are told apart by theirs.
+That is so where the tree's groups hold the whole key, be its rows all records of the batch or some of them, and where
+all that was forgotten of these slots was told by the key. A tombstone is a digest, so keys are told apart by theirs.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _erased(reader: SlotReader, tree: Tree, slot: int, known: Batch | None) -> P
     if batch is None or known is None or not known.lineage:
         return None
     lineage, key = PartialLineage.from_texts(known.lineage), reader.snapshot.definition.key
-    is_same = lineage.source.split(" ")[0] == batch.attempt and lineage.coverage.cover is Cover.ALL
+    is_same = lineage.source.split(" ")[0] == batch.attempt and lineage.coverage.cover is not Cover.NONE
     if not is_same or any(one.columns != key for one in _tombstones(reader, slot)):
         return None
     return replace(lineage, source=source_of(batch))

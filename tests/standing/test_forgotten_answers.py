@@ -123,6 +123,27 @@ def test_where_rows_are_gone_a_key_that_is_a_group_leaves_and_the_rest_stays_who
     assert audit_is_clean(archive)
 
 
+@pytest.mark.parametrize("erasure", ["delete", "keep"])
+def test_a_key_that_is_a_group_leaves_partials_of_some_records_too(erasure: str, tmp_path: Path) -> None:
+    """What came and was not stored before the first query was never counted; that keeps no forgotten key there."""
+    archive = LocalArchive(tmp_path, grace_us=1).create()
+    query = query_of("by_key", f'select = "sum(v) as s"\ngroup_by = ["k"]\nerasure = "{erasure}"\n{OVER_3M}')
+    archive.update({0: [event(0, 2, "gone", lives=2), event(0, 7, "a", lives=2), event(0, 9, "b", lives=0)]})
+    archive.update({1: [event(1, 1, "a", lives=9)]})
+    refresh(archive.job, [query])
+    archive.update({2: [event(2, 1, "a", lives=9)]})
+    refresh(archive.job, [query])
+    assert (3, "gone") in answers(archive, query, minutes=True)
+    vacuum_everything(archive)
+    forget(archive.job, keys=[("gone",)])
+    refresh(archive.job, [query])
+    found = answers(archive, query, minutes=True)
+    assert {key: one["s"] for key, one in found.items() if key[0] == 3} == {(3, "a"): 9}
+    assert found[3, "a"]["complete"] < 1
+    assert refresh(archive.job, [query]) == Refreshed((), ())
+    assert audit_is_clean(archive)
+
+
 def test_partials_that_outlive_their_records_are_no_finding_of_a_deep_audit(tmp_path: Path) -> None:
     archive = LocalArchive(tmp_path, grace_us=1).create()
     query = query_of("by_key", f'select = "sum(v) as s"\ngroup_by = ["k"]\n{OVER_3M}')
