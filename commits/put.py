@@ -7,7 +7,7 @@ older than batches are compared: a put that was held up, while others moved on, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tidewheel.commits.accounting import receipt_of
 from tidewheel.commits.procedure import Lap, Procedure, Try
@@ -29,6 +29,7 @@ class Put(Procedure):
     bring: BringParts
     note: str = ""
     again: bool = False  # what was made of the same is brought as well: the one that is there is damaged
+    past: Mapping[str, int] = field(default_factory=dict)  # part -> slot before which nobody asks what was brought
     slots: Slots = ()
 
     def plan(self, one: Try) -> PartsPlan:
@@ -52,7 +53,10 @@ class Put(Procedure):
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
         fresh = sum(slot.stored for slot in self.slots)
-        return replace(receipt, slots=self.slots, rows_rewritten=work.written.rows - fresh, note=self.note)
+        past = tuple(sorted(self.past.items()))
+        return replace(
+            receipt, slots=self.slots, parts_past=past, rows_rewritten=work.written.rows - fresh, note=self.note
+        )
 
 
 def _own(plan: Plan) -> PartsPlan:

@@ -16,7 +16,7 @@ from math import inf
 from tidewheel.indexing.core.cells import Cells
 from tidewheel.indexing.core.ledger import Ledger, cells_beyond, cells_with, cells_without
 from tidewheel.indexing.core.receipts import Batch, BatchKey, Deed, Receipt, SlotReceipt, SlotRecord
-from tidewheel.indexing.core.slots import with_slots
+from tidewheel.indexing.core.slots import ranges_since, with_slots
 
 
 def fold(ledger: Ledger, version: int, receipt: Receipt, span: int) -> Ledger:
@@ -168,6 +168,8 @@ class _Folding:
             slots.setdefault(one.part, []).append(one.slot)
         for part in sorted(slots.keys() - {""}):
             self.applied_parts[part] = with_slots(self.applied_parts.get(part, ()), slots[part])
+        for part, slot in receipt.parts_past:
+            self.applied_parts[part] = ranges_since(self.applied_parts.get(part, ()), slot)
 
     def _expire(self, watermark: int) -> None:
         """Cells up to the watermark, records without any, and tombstones of what cannot be alive."""

@@ -237,6 +237,8 @@ class Receipt:
     forgotten: tuple[tuple[int, Cells], ...] = ()
     forgotten_parts: tuple[tuple[BatchKey, Cells], ...] = ()  # of derived archives, the same by part
     parts_dropped: tuple[str, ...] = ()  # as if they had never been
+    # Of parts the slot before which nobody asks any more what they were applied for.
+    parts_past: tuple[tuple[str, int], ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     restoration: Restoration | None = None
     observation: Observation | None = None
@@ -264,7 +266,7 @@ class Receipt:
         values["tombstones"] = [[list(t.columns), t.digest, t.slot_max] for t in self.tombstones]
         values["restoration"] = _restoration_to_json(self.restoration)
         # Older programs refuse a field they do not know: it is there only where it says something.
-        del values["observation"], values["forgotten_parts"], values["parts_dropped"]
+        del values["observation"], values["forgotten_parts"], values["parts_dropped"], values["parts_past"]
         if not self.late_rows:
             del values["late_rows"]
         if self.observation is not None:
@@ -273,6 +275,8 @@ class Receipt:
             values["forgotten_parts"] = [[*key, cells_to_json(cells)] for key, cells in self.forgotten_parts]
         if self.parts_dropped:
             values["parts_dropped"] = list(self.parts_dropped)
+        if self.parts_past:
+            values["parts_past"] = [list(one) for one in self.parts_past]
         values["subindices_touched"] = [list(one) for one in self.subindices_touched]
         values["timings_ms"] = dict(self.timings_ms)
         return values
@@ -290,6 +294,7 @@ class Receipt:
                     ((slot, part), cells_from_json(cells)) for slot, part, cells in values.get("forgotten_parts", ())
                 ),
                 "parts_dropped": tuple(values.get("parts_dropped", ())),
+                "parts_past": tuple((part, slot) for part, slot in values.get("parts_past", ())),
                 "tombstones": tuple(Tombstone(tuple(c), d, s) for c, d, s in values["tombstones"]),
                 "restoration": _restoration_from_json(values["restoration"]),
                 "observation": None if observation is None else Observation.from_json(observation),

@@ -160,6 +160,16 @@ def with_slots(ranges: tuple[tuple[int, int], ...], slots: Iterable[int]) -> tup
     return (*ranges[:at], *merged_ranges((*ranges[at:], *more)))
 
 
+def ranges_since(ranges: tuple[tuple[int, int], ...], slot: int) -> tuple[tuple[int, int], ...]:
+    """Of sorted ranges those that reach a slot or lie behind it. Cost: a search.
+
+    >>> ranges_since(((1, 3), (7, 7)), 3), ranges_since(((1, 3), (7, 7)), 4)
+    (((1, 3), (7, 7)), ((7, 7),))
+    """
+    at = bisect_left(ranges, (slot,))
+    return ranges[at - 1 if at and ranges[at - 1][1] >= slot else at :]
+
+
 def has_slot(ranges: Sequence[tuple[int, int]], slot: int) -> bool:
     """Whether sorted ranges hold a slot. Cost: a search.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -89,12 +90,21 @@ def redefine(job: ArchiveJob, rewrite: Callable[[str], str], columns: Sequence[F
     return attempt(job, _Redefine(rewrite, tuple(columns), horizon))
 
 
-def put(job: ArchiveJob, batches: PartRows, watermark: int | None, note: str = "", *, again: bool = False) -> Outcome:
+def put(
+    job: ArchiveJob,
+    batches: PartRows,
+    watermark: int | None,
+    note: str = "",
+    *,
+    again: bool = False,
+    past: Mapping[str, int] = MappingProxyType({}),
+) -> Outcome:
     """Bring batches of parts into a derived archive, and expire through the source's watermark, in one commit.
 
-    `again` brings those as well that were made of the same as what is there.
+    `again` brings those as well that were made of the same as what is there; `past` tells before which slot nobody asks
+    any more what parts were brought for.
     """
-    return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note, again))
+    return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note, again, past))
 
 
 @dataclass(frozen=True)

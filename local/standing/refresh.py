@@ -54,7 +54,14 @@ from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.standing.bounds import reports_missing
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import reflections
-from tidewheel.queries.standing.staleness import AnswerState, DueAnswers, StalePartials, due_answers, stale_partials
+from tidewheel.queries.standing.staleness import (
+    AnswerState,
+    DueAnswers,
+    StalePartials,
+    due_answers,
+    slots_past,
+    stale_partials,
+)
 from tidewheel.queries.standing.tree import Assignment, Kept, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.newest import Newest
@@ -223,7 +230,9 @@ class Refresh:
         lineages = {one.key: (one.digest,) for one in given}
         rows, given = corrected(self.answers, rows, given)
         self.rows.let_go()
-        outcome = put(self.answers, PartRows(rows, lineages), watermark, again=bool(self.again))
+        parts = {part for _, part in lineages}
+        past = slots_past(giving.state, [query for query in giving.queries if query.part in parts])
+        outcome = put(self.answers, PartRows(rows, lineages), watermark, again=bool(self.again), past=past)
         self.watch.lap("commit_answers")
         return given, outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis, ranges_since
 from tidewheel.indexing.errors import Refused
 from tidewheel.queries.standing.query import Query
 
@@ -43,6 +43,8 @@ def reports_missing(axis: TimeAxis, source: Ledger, answers: Ledger, query: Quer
         return 0
     terms, end_us = query.terms, axis.end_us(max(slots))
     start_us = max(axis.start_us(min(slots)), end_us - terms.keep_us)
-    given = sum(last - first + 1 for first, last in answers.applied_parts.get(query.part, ()))
-    per_slot = axis.interval_us / terms.slide_us
+    oldest = axis.slot_of(start_us)
+    ranges = ranges_since(answers.applied_parts.get(query.part, ()), oldest)
+    given = sum(last - max(first, oldest) + 1 for first, last in ranges)
+    per_slot = max(1, axis.interval_us / terms.slide_us)  # slots without a report are not among those given
     return max(0, round((end_us - start_us) / terms.slide_us - given * per_slot))

@@ -6,18 +6,11 @@ what is asked is looked up, and ranges that it does not reach are not walked thr
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 
-from tidewheel.indexing.core.slots import has_slot
+from tidewheel.indexing.core.slots import has_slot, ranges_since
 
 Ranges = tuple[tuple[int, int], ...]
-
-
-def given_since(ranges: Ranges, slot: int) -> Ranges:
-    """Of sorted ranges those that reach a slot or lie behind it."""
-    at = bisect_left(ranges, (slot,))
-    return ranges[at - 1 if at and ranges[at - 1][1] >= slot else at :]
 
 
 class GivenSlots:
@@ -31,12 +24,12 @@ class GivenSlots:
 
     def count(self, first: int, end: int) -> int:
         """How many of the slots [first, end) there are."""
-        return sum(max(0, min(last + 1, end) - max(start, first)) for start, last in given_since(self._ranges, first))
+        return sum(max(0, min(last + 1, end) - max(start, first)) for start, last in ranges_since(self._ranges, first))
 
     def gaps_and_from(self, young: int, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Of the slots [first, last], ranges of those that no range has, and of all from a young one on."""
         at = first
-        for start, end in given_since(self._ranges, first):
+        for start, end in ranges_since(self._ranges, first):
             if at < min(start, young):
                 yield at, min(start, young, last + 1) - 1
             at = max(at, end + 1)

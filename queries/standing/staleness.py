@@ -18,8 +18,8 @@ from itertools import chain, groupby
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import BatchKey
-from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.queries.standing.given_slots import GivenSlots, given_since
+from tidewheel.indexing.core.slots import TimeAxis, ranges_since
+from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import DIGEST_MASK, PartialLineage
 from tidewheel.queries.standing.query import Counts, Query, Terms
 from tidewheel.queries.standing.reflection import ODD, Reflection
@@ -27,6 +27,7 @@ from tidewheel.queries.standing.tree import Tree, window_of
 
 UNDONE = "undone"
 AGAIN = "asked for again"
+PAST_MAX = 200  # ranges of slots that a query was given for and nobody asks about
 Slots = tuple[tuple[int, int], ...]  # ranges of them
 
 
@@ -198,7 +199,21 @@ def _compared(state: AnswerState, query: Query, reflection: Reflection) -> Itera
 def _given_kept(state: AnswerState, query: Query) -> Slots:
     """The slots that were given, as far back as answers are kept."""
     oldest = slot_of_report(state.axis, state.now_us - query.terms.keep_us)
-    return given_since(state.answers.applied_parts.get(query.part, ()), oldest)
+    return ranges_since(state.answers.applied_parts.get(query.part, ()), oldest)
+
+
+def slots_past(state: AnswerState, queries: Iterable[Query]) -> dict[str, int]:
+    """By part, the slot before which nobody asks what a query was given for, where there are many such ranges.
+
+    That is twice as long ago as answers are kept, so that clocks of several machines need not agree.
+    """
+    found = {}
+    for query in queries:
+        ranges = state.answers.applied_parts.get(query.part, ())
+        oldest = slot_of_report(state.axis, state.now_us - 2 * query.terms.keep_us)
+        if len(ranges) - len(ranges_since(ranges, oldest)) > PAST_MAX:
+            found[query.part] = oldest
+    return found
 
 
 def _undone(state: AnswerState, query: Query) -> Iterator[DueAnswers]:

@@ -68,6 +68,8 @@ def some_receipt(chance: random.Random, ledger: Ledger, version: int) -> Receipt
         slots = [watermark - chance.randrange(0, SPAN) for _ in range(chance.randrange(1, 4))]
         keys = {(slot, chance.choice(PARTS[1:]) if slot % 2 else "") for slot in slots}
         values["slots"] = tuple(brought(chance, *key, watermark) for key in sorted(keys))
+        past = sorted({part for _, part in keys if part and version % 3 == 0})
+        values["parts_past"] = tuple((part, watermark - version % SPAN) for part in past)
     elif act == "observe":
         known = {(watermark - back, ""): Batch(f"seen{version}", 1) for back in range(chance.randrange(0, 9))}
         values |= {"operation": Deed.OBSERVE, "observation": Observation(chance.randrange(0, 9), known)}

@@ -8,8 +8,8 @@ import random
 import pytest
 
 from tests.support.model_queries import AXIS, SPAN, ModelQueries, ModelSource, random_query
-from tidewheel.indexing.core.slots import ranges_of
-from tidewheel.queries.standing.given_slots import GivenSlots, given_since
+from tidewheel.indexing.core.slots import ranges_of, ranges_since
+from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Counts, Query
@@ -149,7 +149,7 @@ def test_only_slots_that_may_be_due_are_looked_at() -> None:
     for _ in range(500):
         slots = sorted(chance.sample(range(-5, 30), chance.randrange(0, 20)))
         first, last, young = chance.randrange(0, 10), chance.randrange(10, 25), chance.randrange(-3, 30)
-        given = GivenSlots(given_since(ranges_of(slots), chance.randrange(-6, first + 1)))
+        given = GivenSlots(ranges_since(ranges_of(slots), chance.randrange(-6, first + 1)))
         assert given.count(first, last) == sum(first <= slot < last for slot in slots)
         assert [slot for slot in range(first, last) if given.has(slot)] == [one for one in slots if first <= one < last]
         ranges = given.gaps_and_from(young, first, last)

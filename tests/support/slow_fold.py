@@ -109,6 +109,8 @@ def _applied_parts(ledger: Ledger, receipt: Receipt) -> AppliedParts:
         slots.setdefault(one.part, []).append(one.slot)
     for part in sorted(slots.keys() - {""}):
         applied[part] = merged_ranges((*applied.get(part, ()), *ranges_of(slots[part])))
+    for part, slot in receipt.parts_past:
+        applied[part] = tuple((first, last) for first, last in applied.get(part, ()) if last >= slot)
     return applied
 
 
