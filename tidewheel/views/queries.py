@@ -128,10 +128,10 @@ def _left_line(done: Refreshed) -> str:
     left = done.left
     if not left:
         return ""
-    waits = [f"{count(left.partials)} batches of partials"] * bool(left.partials)
-    waits += [f"{count(left.answers)} answers"] * bool(left.answers)
-    waits += [f"up to {count(left.older)} older answers of new queries"] * bool(left.older)
-    late = f", up to {count(left.slots_late)} slots late" if left.slots_late else ""
+    waits = [f"{counted(left.partials, 'batch', 'batches')} of partials"] * bool(left.partials)
+    waits += [counted(left.answers, "answer")] * bool(left.answers)
+    waits += [f"up to {counted(left.older, 'older answer')} of new queries"] * bool(left.older)
+    late = f", up to {counted(left.slots_late, 'slot')} late" if left.slots_late else ""
     return f"the budget is used up; {' and '.join(waits)} wait{late}: refresh again"
 
 
