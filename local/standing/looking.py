@@ -9,7 +9,7 @@ from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.slots import TimeAxis, iso
+from tidewheel.indexing.core.slots import TimeAxis, iso, ranges_since
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.derivation import derived_job, is_there, kept_trees
 from tidewheel.local.standing.folding import way_of
@@ -32,7 +32,7 @@ from tidewheel.storage.ledger_store import ledger_of
 
 @dataclass(frozen=True)
 class Standing:
-    """One query in a list: in how many slots answers were given, through which, and how far that is behind."""
+    """A query in a list: in how many slots it has answers that are kept, through which, and how far that is behind."""
 
     query: Query
     slots_given: int
@@ -101,8 +101,10 @@ def standing(job: ArchiveJob, queries: list[Query], axis: TimeAxis) -> list[Stan
     listed = []
     for query in queries:
         ranges = given.get(query.part, ())
-        slots = sum(last - first + 1 for first, last in ranges)
         through = max((last for _, last in ranges), default=None)
+        if through is not None:
+            ranges = ranges_since(ranges, axis.slot_of(axis.end_us(through) - query.terms.keep_us))
+        slots = sum(last - first + 1 for first, last in ranges)
         listed.append(Standing(query, slots, through, axis, _lag_us(query, axis, slot_last, through)))
     return listed
 
