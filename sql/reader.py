@@ -34,6 +34,7 @@ from tidewheel.sql.results import Result
 from tidewheel.sql.session import Bench, Session
 from tidewheel.storage.ledger_store import checked
 from tidewheel.storage.location import Location
+from tidewheel.storage.newest import entries_from
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
@@ -55,11 +56,8 @@ class Reader:
         self.pinned = pinned
         self._now_us = now_us
         self._lock = threading.RLock()
-        self._connection = open_connection()
-        self._filters = KeyFilters(snapshot.location, snapshot.definition.key[0])
-        self._footers: set[str] = set()
-        self._older: dict[int, Open] = {}
-        self._current = self._opened(snapshot)
+        self._start_afresh()
+        self._go_to(snapshot)
 
     @staticmethod
     def open(path: str | Path | Location, *, now_us: Callable[[], int], version: int | None = None) -> Reader:
@@ -141,11 +139,17 @@ class Reader:
         return self.snapshot.columns
 
     def refresh(self) -> bool:
-        """Go to the newest version, if there is a newer one; a pinned handle stays."""
+        """Go to the newest version, if there is another one; a pinned handle stays."""
         with self._lock:
-            if self.pinned or self._is_newest():
+            if self.pinned:
                 return False
-            return self._reopen()
+            entry, later = entries_from(self.location, self.version)
+            if entry is not None and entry == self._entry and later is None:
+                return False
+            if entry != self._entry:  # it was cleaned away, or another archive lies there now
+                self._start_afresh()
+            self._reopen()
+            return True
 
     def close(self) -> None:
         self._connection.close()
@@ -193,21 +197,26 @@ class Reader:
                 self._older[version] = self._opened(snapshot_at(self.location, version))
             return self._older[version]
 
-    def _is_newest(self) -> bool:
-        # The own entry is looked for too: after a long pause, both may have been cleaned away.
-        own, following = self.location.has(*(f"_delta_log/{v:020d}.json" for v in (self.version, self.version + 1)))
-        return own and not following
+    def _reopen(self) -> None:
+        self._go_to(checked(open_snapshot(self.location)))
 
-    def _reopen(self) -> bool:
-        before = self.version
-        self._current = self._opened(checked(open_snapshot(self.location)))
-        return self.version != before
+    def _go_to(self, snapshot: Snapshot) -> None:
+        self._current = self._opened(snapshot)
+        self._entry, _ = entries_from(self.location, snapshot.version)
+
+    def _start_afresh(self) -> None:
+        """Forget what is known of files and of older versions."""
+        self._connection = open_connection()
+        self._footers: set[str] = set()
+        self._older: dict[int, Open] = {}
+        self._filters: KeyFilters | None = None
 
     def _opened(self, snapshot: Snapshot) -> Open:
         paths = {file.path for file in snapshot.files}
         self._footers |= paths
         if len(self._footers) > max(FOOTERS_KEPT_MIN, 4 * len(paths)):
             self._connection, self._footers, self._older = open_connection(), paths, {}
+        self._filters = self._filters or KeyFilters(snapshot.location, snapshot.definition.key[0])
         self._filters.keep(self._footers)
         version = PinnedVersion(snapshot, self._filters)
         return version, Bench([version], self._connection, self._lock)

@@ -24,7 +24,7 @@ class Newest:
     def of(self, location: Location) -> Snapshot:
         """The newest snapshot. Cost: a look at two entries of the log and reading those since, or opening the table."""
         snapshot = self._followed(location) or open_snapshot(location)
-        entry, _ = self._entries(location, snapshot.version)
+        entry, _ = entries_from(location, snapshot.version)
         if entry is not None:
             self._opened[location.uri] = (snapshot, entry)
         return snapshot
@@ -34,7 +34,7 @@ class Newest:
         known = self._opened.get(location.uri)
         if known is None:
             return None
-        entry, later = self._entries(location, known[0].version)
+        entry, later = entries_from(location, known[0].version)
         if entry != known[1]:
             return None
         return known[0] if later is None else follow(known[0])
@@ -42,7 +42,9 @@ class Newest:
     def has_opened(self, location: Location) -> bool:
         """Whether a table that was opened is still there."""
         known = self._opened.get(location.uri)
-        return known is not None and self._entries(location, known[0].version)[0] == known[1]
+        return known is not None and entries_from(location, known[0].version)[0] == known[1]
 
-    def _entries(self, location: Location, version: int) -> list[ListedFile | None]:
-        return told_of(location, [location.child(f"_delta_log/{at:020d}.json") for at in (version, version + 1)])
+
+def entries_from(location: Location, version: int) -> list[ListedFile | None]:
+    """What the store tells of the log's entries of a version and of the next one. Cost: a look at both."""
+    return told_of(location, [location.child(f"_delta_log/{at:020d}.json") for at in (version, version + 1)])
