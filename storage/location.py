@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from tidewheel.indexing.errors import InvalidInput
@@ -163,7 +164,7 @@ class Location:
             return
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        neighbour = target.with_name(f".{target.name}.{os.getpid()}")
+        neighbour = target.with_name(f".{target.name}.{os.getpid()}.{get_ident()}")
         try:
             with neighbour.open("wb") as stream:
                 stream.write(content)

@@ -1,5 +1,10 @@
 """A place by any name is the same place for delta-rs, pyarrow, Spark and DuckDB, or is refused."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
 import pytest
 
 from tests.support.built_table import HOUR_US, BuiltTable
@@ -39,3 +44,19 @@ def test_a_key_of_the_store_that_is_empty_is_refused(name: str, monkeypatch: pyt
         with pytest.raises(InvalidInput, match=f"{name} is set and empty"):
             ask()
     assert Location.of("/a/table").storage_options is None
+
+
+def test_threads_that_write_a_file_at_once_leave_it_whole(tmp_path: Path) -> None:
+    location = Location.of(tmp_path)
+    contents = [bytes([number]) * 1_000_000 for number in range(4)]
+    together = Barrier(len(contents), timeout=10)
+
+    def write(content: bytes) -> None:
+        for _ in range(5):
+            together.wait()
+            location.write_bytes(location.child("side/file"), content)
+
+    with ThreadPoolExecutor(len(contents)) as threads:
+        list(threads.map(write, contents))
+    assert location.read_bytes(location.child("side/file")) in contents
+    assert os.listdir(tmp_path / "side") == ["file"]
