@@ -151,8 +151,8 @@ class SlotReader:
     def _as_it_came(self, slot: int, version: int) -> pa.Table:
         """The rows at the version that brought them, without what was forgotten since."""
         try:
-            earlier = self._version(version)
-            rows = self._rows(earlier, [slot])
+            # Columns that came since are NULL.
+            rows = in_schema(self._rows(self._version(version), [slot]), file_schema(self.snapshot))
         except (TidewheelError, OSError, pa.ArrowException) as error:
             raise _GoneError("the version that brought it cannot be read any more") from error
         return self._without_forgotten_since(rows, slot)
