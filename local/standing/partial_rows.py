@@ -70,9 +70,10 @@ class PartialRows:
 
 
 def _by_part(rows: pa.Table) -> dict[str, pa.Table]:
-    """The rows of a file are sorted by part."""
-    runs, start, found = pc.run_end_encode(rows.column(PART).combine_chunks()), 0, {}
+    """The rows of a file are sorted by part, unless another program joined files."""
+    runs, start = pc.run_end_encode(rows.column(PART).combine_chunks()), 0
+    found: dict[str, list[pa.Table]] = {}
     for end, part in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
-        found[part] = rows.slice(start, end - start)
+        found.setdefault(part, []).append(rows.slice(start, end - start))
         start = end
-    return found
+    return {part: pa.concat_tables(some) for part, some in found.items()}
