@@ -54,7 +54,7 @@ class Update(Procedure):
             discard_aside(one.job, one.attempt)
         if store_aside(one.job, work.written, one.attempt):
             reach("side_tables_written")
-            lap("side tables")
+            lap("side_tables")
         return work
 
     def still_fits(self, one: Try, work: Work) -> bool:

@@ -50,7 +50,7 @@ class LocalHand:
             raise _failed(one.job, error) from error
         lap("write")
         written = read_back(one.job.location, folder, one.state.definition)
-        lap("read back")
+        lap("read_back")
         return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))
 
     def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:

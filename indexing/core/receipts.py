@@ -299,6 +299,8 @@ class Receipt:
                 "restoration": _restoration_from_json(values["restoration"]),
                 "observation": None if observation is None else Observation.from_json(observation),
                 "subindices_touched": tuple((int(n), int(g), int(e)) for n, g, e in values["subindices_touched"]),
+                # Earlier programs wrote names with blanks.
+                "timings_ms": {step.replace(" ", "_"): ms for step, ms in values.get("timings_ms", {}).items()},
             }
         )
 

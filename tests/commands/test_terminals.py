@@ -112,6 +112,22 @@ def test_a_question_is_interrupted(table: str) -> None:
     assert "interrupted: nothing was committed" in done.stderr
 
 
+INTERRUPTED_EARLY = """
+import os, runpy, signal, sys
+class Impatient:
+    def find_spec(self, name, *rest):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Impatient())
+runpy.run_module("tidewheel", run_name="__main__")
+"""
+
+
+def test_ctrl_c_before_the_command_line_is_there_leaves_no_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_EARLY], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_sign_that_an_encoding_lacks_is_no_fault(table: str, encoding: str) -> None:
     def told(*words: str) -> bytes:

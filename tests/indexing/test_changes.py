@@ -163,3 +163,8 @@ def test_what_a_later_program_wrote_is_read_by_this_one() -> None:
     ledger = fold_all(Ledger(), [(0, receipt)], 9).to_json()
     ledger["colour"], ledger["records"][0]["colour"] = "blue", "red"
     assert Ledger.from_json(ledger).cells() == {(5, 8): Cell(3, 3)}
+
+
+def test_steps_that_an_earlier_program_named_with_blanks_have_names_of_one_word() -> None:
+    values = part_receipt(0, 5, "", 3, 5).to_json() | {"timings_ms": {"write": 3, "side tables": 4, "read back": 5}}
+    assert Receipt.from_json(values).timings_ms == {"write": 3, "side_tables": 4, "read_back": 5}

@@ -203,7 +203,7 @@ def _files_table(receipt: Receipt) -> Table:
 
 def _timings(receipt: Receipt) -> str:
     """The whole time, and where it went."""
-    steps = ", ".join(f"{name} {ms} ms" for name, ms in receipt.timings_ms.items() if ms)
+    steps = ", ".join(f"{name.replace('_', ' ')} {ms} ms" for name, ms in receipt.timings_ms.items() if ms)
     total = seconds(sum(receipt.timings_ms.values()) / 1000)
     return f"{total} before the commit ({steps})" if steps else total
 
