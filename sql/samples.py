@@ -22,8 +22,8 @@ _SPARK_TYPES = {
     "VARCHAR": "string", "BIGINT": "bigint", "INTEGER": "int", "SMALLINT": "smallint", "TINYINT": "tinyint",
     "UTINYINT": "smallint", "USMALLINT": "int", "UINTEGER": "bigint", "FLOAT": "float", "DOUBLE": "double",
     "BOOLEAN": "boolean", "BLOB": "binary", "DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NS": "timestamp",
-    "TIMESTAMP_MS": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp", "UUID": "string",
-    "JSON": "string",
+    "TIMESTAMP_MS": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp",
+    "TIMESTAMPTZ_NS": "timestamp", "UBIGINT": "decimal(20,0)", "UUID": "string", "JSON": "string",
 }  # fmt: skip
 
 
@@ -37,7 +37,8 @@ def read_sample(path: Path, shown: str) -> Sample:
         types = connection.execute(f"SELECT * FROM {source} LIMIT 0").description or []
         names = archive_names(str(name) for name, *_ in types)
         columns = [(names[str(name)], _spark_type(kind)) for name, kind, *_ in types]
-        renamed = ", ".join(f"{quote_identifier(old)} AS {quote_identifier(new)}" for old, new in names.items())
+        taken = [(_taken(str(name), kind), quote_identifier(names[str(name)])) for name, kind, *_ in types]
+        renamed = ", ".join(f"{column} AS {called}" for column, called in taken)
         source = f"(SELECT {renamed} FROM {source})"
         rows, *figures = connection.execute(f"SELECT {_figures(columns)} FROM {source}").fetchone() or (0,)
         found = tuple(
@@ -74,6 +75,12 @@ def _format(path: Path) -> str:
     raise InvalidInput(
         f"the name of {path} does not say what it is", f"give a file whose name ends in {', '.join(_ENDINGS)}"
     )
+
+
+def _taken(name: str, kind: Any) -> str:
+    """A column as it is looked at: of moments with a zone and nanoseconds, as pandas writes them, the microseconds."""
+    column = quote_identifier(name)
+    return f"CAST({column} AS TIMESTAMPTZ)" if str(kind) == "TIMESTAMPTZ_NS" else column
 
 
 def _spark_type(kind: Any) -> str:

@@ -19,13 +19,14 @@ def new_archive_file(name: str, sample: Sample, guess: Guess) -> str:
     NAME.check(name)
     if not guess.keys:
         raise InvalidInput(
-            f"no column of {sample.path} could be a key: a whole number or a text that is there in nearly all records",
+            f"no column of {sample.path} could be a key: a whole number or a text that is there in nearly all "
+            "records, and not the same in all of them",
             "write the archive file by hand; docs/archive-file.md names its keys",
         )
     return f"""\
 # The archive {name}, drafted from {printable(sample.path)}: {counted(sample.rows, "record")}.
 # Columns: {", ".join(f"{column.name} {column.type or '(no type)'}" for column in sample.columns)}
-# Every key of this file is explained in {REFERENCE}. Look at what says CHECK, then: tidewheel init {name}
+# Every key of this file is explained in {REFERENCE}. Look at what says CHECK, then: {_first_command(name, sample)}
 
 [archive]
 name = {toml_text(name)}
@@ -48,6 +49,11 @@ expiration_classes = {1 if guess.live_bytes < _SMALL_BYTES else 4}
 [source]
 {_source_text(sample, guess)}
 """
+
+
+def _first_command(name: str, sample: Sample) -> str:
+    """What creates the archive: Parquet files say themselves which columns they have, so those of a slot are asked."""
+    return f"tidewheel init {name}" + (" --slot START, of a slot that has data" if sample.format == "parquet" else "")
 
 
 def _key_text(guess: Guess) -> str:

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -128,6 +130,26 @@ def test_a_stream_without_ends_gets_a_fixed_life(folder: Path) -> None:
     assert file.expires_at == "at + INTERVAL '30' DAY"
     assert file.source.path.endswith("in/{start:%Y-%m-%d}.parquet")
     assert file.axis.interval_us == parse_duration("1d")
+
+
+def test_moments_of_nanoseconds_are_moments(folder: Path) -> None:
+    """As pandas writes them."""
+    ends = [1_795_003_200_000_000_000 + hour * 3_600_000_000_000 for hour in (1, 2)]
+    begins = [1_795_003_200_000_000_000] * 2
+    kind = pa.timestamp("ns", "UTC")
+    rows = pa.table({"id": ["a", "b"], "at": pa.array(begins, kind), "until": pa.array(ends, kind)})
+    pq.write_table(rows, folder / "flows.parquet")
+    assert new("flows", folder / "flows.parquet").exit_code == 0
+    file = read_archive_file(folder / "archives/flows.toml")
+    assert (file.inserted_at, file.expires_at, file.max_lifetime_us) == ("at", "until", parse_duration("2h"))
+
+
+def test_a_draft_names_the_command_that_creates_its_archive(folder: Path, spark: object) -> None:
+    """Columns that the file does not name are those of a slot."""
+    written(folder / "in/2026-11-18T0400/part.parquet", FLOWS)
+    assert new("flows", folder / "in/2026-11-18T0400").exit_code == 0
+    command = (folder / "archives/flows.toml").read_text().partition("then: tidewheel ")[2].partition(",")[0]
+    assert CliRunner().invoke(main, command.replace("START", "2026-11-18T04:00Z").split()).exit_code == 0
 
 
 def test_a_number_that_says_how_long_a_record_is_kept(folder: Path) -> None:
