@@ -78,6 +78,18 @@ class ArchiveJob:
         called = self.called.removesuffix(f".{kind}")
         return called if called == source or called.endswith(".toml") else f"{source}.toml"
 
+    def derived_anew(self, name: str) -> str:
+        """What to do about an archive, of a name, that is derived from another and cannot be read."""
+        refresh, place = shlex.join(["tidewheel", "refresh", self.source_called(name)]), self.location.uri
+        aside = shlex.join(["mv", place, f"{place}.damaged"])
+        command = f"{aside} && {refresh}" if self.location.is_local else f"move {place} away, then {refresh}"
+        again = (
+            "what can be read of the records is folded again, and young answers follow from that"
+            if name.endswith(".partials")
+            else "what its partials still cover is given again, what is older is not"
+        )
+        return f"restore it from a copy, or run: {command}; {again}"
+
     @property
     def table(self) -> Table:
         """Where versions, files and checkpoints are."""

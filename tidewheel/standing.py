@@ -7,6 +7,7 @@ archive.ask("top_talkers", last=12)         # answers as they are kept
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -118,13 +119,14 @@ class StandingQueries:
         if start is not None and budget_s is not None:
             raise InvalidInput("what is made again has no budget: the next refresh would begin anew", "leave one out")
         again = range(0) if start is None else self._archive.slots(start, end)
-        queries = self._standing()
-        self._refuse_to_lose(queries)
-        refresh = Refresh(self._archive.job, queries, planner=self._planner, node=node, budget_s=budget_s, again=again)
-        if dry_run:
-            return replace(refresh.compare(), misread=self.wrong)
-        guard_refresh(self._archive.job, queries, allow_many=allow_many)
-        return replace(refresh.run(), misread=self.wrong)
+        with self._damage_named():
+            queries, job = self._standing(), self._archive.job
+            self._refuse_to_lose(queries)
+            refresh = Refresh(job, queries, planner=self._planner, node=node, budget_s=budget_s, again=again)
+            if dry_run:
+                return replace(refresh.compare(), misread=self.wrong)
+            guard_refresh(job, queries, allow_many=allow_many)
+            return replace(refresh.run(), misread=self.wrong)
 
     def observe(self) -> None:
         """Before a batch comes: what of it is not stored is kept, where queries ask that were not answered yet."""
@@ -170,14 +172,15 @@ class StandingQueries:
         """
         from tidewheel.local.standing.asking import ask
 
-        query = self.query(name)
-        return ask(self._archive.job, query, None if at is None else moment_us(at), last, where)
+        with self._damage_named():
+            return ask(self._archive.job, self.query(name), None if at is None else moment_us(at), last, where)
 
     def standing(self) -> list[Standing]:
         """The queries with how far their answers reach."""
         from tidewheel.local.standing.looking import standing
 
-        return standing(self._archive.job, self._standing(), self._archive.axis)
+        with self._damage_named():
+            return standing(self._archive.job, self._standing(), self._archive.axis)
 
     def explain(self, name: str, *, technique: str = "", shared: bool = False) -> Explained:
         """A query's tree, what is kept for it, what is covered, why it would be redone, what techniques would cost.
@@ -187,8 +190,9 @@ class StandingQueries:
         """
         from tidewheel.local.standing.looking import explained
 
-        queries = self._standing()
-        return explained(self._archive.job, queries, name, technique, shared=shared, planner=self._planner)
+        with self._damage_named():
+            queries = self._standing()
+            return explained(self._archive.job, queries, name, technique, shared=shared, planner=self._planner)
 
     def plan(self, asked: Asked | None = None, *, rate_per_s: float | None = None) -> list[PoolPlan]:
         """Which queries would share partials, what that costs, and what other planners make of it."""
@@ -284,6 +288,12 @@ class StandingQueries:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
+
+    def _damage_named(self) -> AbstractContextManager[None]:
+        """Around what reads partials and answers: one that cannot be read is named, with what derives it again."""
+        from tidewheel.local.standing.damage import damage_named
+
+        return damage_named(self._archive.job)
 
     def _read(self) -> tuple[list[QueryText], list[Fault]]:
         """The queries that ask this archive, or do not say which; and the files that tell of none."""

@@ -21,6 +21,7 @@ from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.commit import partition_fields, stored_fields
+from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.state import FileFact, TableState
 from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled
@@ -42,6 +43,8 @@ from tidewheel.storage.stored_files import attempt_folder, stored_files
 
 # Flaws of rows of derived archives that go when their batches come again.
 _MADE_AGAIN = (Flaw.CHANGED, Flaw.LOST, Flaw.DOUBLED)
+# How archives are called that standing queries derive from others.
+_DERIVED = tuple(f".{kind}" for kind in DERIVED_KINDS)
 RowCheck = Callable[[Snapshot, Sequence[FileFact]], list[Finding]]
 
 
@@ -87,7 +90,8 @@ def audit(job: ArchiveJob, *, deep: bool | None = None, rows: RowCheck | None = 
         snapshot = open_snapshot(job.location)
         files = snapshot.files
     except (Damaged, InvalidInput) as error:
-        return AuditReport((_unopened(job, error),), seconds=perf_counter() - started)
+        anew = job.derived_anew(job.called) if job.called.endswith(_DERIVED) and job.file is None else ""
+        return AuditReport((_unopened(job, error),), seconds=perf_counter() - started, remedy=anew)
     state, receipts, findings = ledger_findings_of(snapshot)
     findings += beside_files(job, snapshot, receipts)
     job.progress(f"counting {counted(len(files), 'file')}")
@@ -259,16 +263,13 @@ def _remedy(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[Finding]) ->
 
 def _remedy_for_derived(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[Finding]) -> str:
     """Rows that are others than they were are made again; what cannot be read at all, with everything beside it."""
-    refresh = ["tidewheel", "refresh", job.source_called(snapshot.definition.name)]
-    anew = (
-        f"move {snapshot.location.uri} away and run: {shlex.join(refresh)}; what its partials still cover "
-        "is given again, what is older is not"
-    )
+    anew = job.derived_anew(snapshot.definition.name)
     slots = backfill_range(findings)
     if slots is None or any(one.kind not in _MADE_AGAIN or one.slots is None for one in findings):
         return anew
     axis = snapshot.definition.axis
-    again = [*refresh, "--from", axis.name(slots[0]), "--to", axis.name(slots[1] + 1)]
+    source = job.source_called(snapshot.definition.name)
+    again = ["tidewheel", "refresh", source, "--from", axis.name(slots[0]), "--to", axis.name(slots[1] + 1)]
     return f"{shlex.join(again)}; what the next audit still names: {anew}"
 
 

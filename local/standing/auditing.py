@@ -26,6 +26,7 @@ from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import partial_columns
+from tidewheel.local.standing.damage import damage_named
 from tidewheel.local.standing.derivation import derived_job, kept_trees, source_job, stored_queries
 from tidewheel.local.standing.derived import PART, completed, expiration_slots
 from tidewheel.local.standing.distinct_sketches import installed
@@ -64,10 +65,11 @@ class Again:
 
 def derived_findings(job: ArchiveJob, snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
     """Rows of a derived archive that are not what was stored, or not what its source gives."""
-    findings = [finding for fact in facts for finding in _changed_rows(snapshot, fact)]
     source = source_job(job, snapshot.definition.name)
+    called = replace(source, called=job.source_called(snapshot.definition.name))
     told = json.loads(snapshot.definition.derived)
-    with duckdb.connect(":memory:") as connection:
+    with damage_named(called), duckdb.connect(":memory:") as connection:
+        findings = [finding for fact in facts for finding in _changed_rows(snapshot, fact)]
         connection.execute("SET TimeZone = 'UTC'")
         if "trees" in told:
             again = _partials_again(source, snapshot, connection)

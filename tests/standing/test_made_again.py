@@ -65,7 +65,7 @@ def test_what_an_audit_names_is_made_again_by_its_command(
     report = tidewheel.open(f"m.{kind}").audit(deep=True)
     command, _, otherwise = report.remedy.partition("; ")
     assert command == f"tidewheel refresh m --from {archive.axis.name(2)} --to {archive.axis.name(4)}"
-    assert "move" in otherwise
+    assert "mv " in otherwise
     assert "nothing is stale" in CliRunner().invoke(main, ["refresh", "m"]).output
     made = told(*shlex.split(command)[1:])
     assert {one["slot"] for one in made["stale"] if one["why"] == AGAIN} == {2, 3}

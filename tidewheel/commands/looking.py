@@ -44,9 +44,8 @@ def status(output: Output, archive: str) -> None:
 
     output.show({**told.to_json(), "queries": [one.to_json() for one in queries]}, view)
     if fault is not None:
-        output.warn(
-            f"some standing queries cannot be read: {fault.message}\nsee: tidewheel query check {shlex.quote(archive)}"
-        )
+        see = fault.remedy if isinstance(fault, Damaged) else f"see: tidewheel query check {shlex.quote(archive)}"
+        output.warn(f"some standing queries cannot be read: {fault.message}\n{see}")
 
 
 def _standing(archive: Archive) -> tuple[list[Standing], TidewheelError | None]:
