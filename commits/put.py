@@ -15,6 +15,7 @@ from tidewheel.commits.work import Work
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_parts import PartsPlan, plan_parts
 from tidewheel.indexing.core.receipts import BatchKey, Receipt, SlotReceipt
+from tidewheel.storage.snapshot import Snapshot
 
 Slots = tuple[SlotReceipt, ...]
 # Writes what a plan needs into a folder, with what each of its batches brought; this process's is in
@@ -30,9 +31,11 @@ class Put(Procedure):
     note: str = ""
     again: bool = False  # what was made of the same is brought as well: the one that is there is damaged
     past: Mapping[str, int] = field(default_factory=dict)  # part -> slot before which nobody asks what was brought
+    check: Callable[[Snapshot], None] = lambda snapshot: None  # raises where a version is not to be written over
     slots: Slots = ()
 
     def plan(self, one: Try) -> PartsPlan:
+        self.check(one.snapshot)
         ledger, known = one.state.ledger, one.state.ledger.batches
         keys = [key for key in self.lineages if key not in known and not ledger.has_given(key)]
         keys += [

@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.observe import observe
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.errors import InvalidInput
@@ -197,12 +198,13 @@ def _still_owing(wanted: str, before: str) -> str:
     return with_owed(wanted, parts, owed) if owed else wanted
 
 
-def tell_owed(answers: ArchiveJob, parts: Collection[str], owed: Mapping[str, int]) -> None:
+def tell_owed(answers: ArchiveJob, parts: Collection[str], owed: Mapping[str, int]) -> Outcome | None:
     """From now on the answers owe this to these parts; nothing is done if they do already."""
     snapshot = answers.snapshot()
-    if owed_of(snapshot.definition.derived, parts) != owed:
-        horizon = ledger_of(snapshot).horizon
-        redefine(answers, lambda before: with_owed(before, parts, owed), (), horizon)
+    if owed_of(snapshot.definition.derived, parts) == owed:
+        return None
+    horizon = ledger_of(snapshot).horizon
+    return redefine(answers, lambda before: with_owed(before, parts, owed), (), horizon)
 
 
 def _slots(source: Definition, duration_us: int) -> int:

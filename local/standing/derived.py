@@ -98,13 +98,14 @@ def put(
     *,
     again: bool = False,
     past: Mapping[str, int] = MappingProxyType({}),
+    check: Callable[[Snapshot], None] = lambda snapshot: None,
 ) -> Outcome:
     """Bring batches of parts into a derived archive, and expire through the source's watermark, in one commit.
 
     `again` brings those as well that were made of the same as what is there; `past` tells before which slot nobody asks
-    any more what parts were brought for.
+    any more what parts were brought for; `check` raises where a version is not to be written over.
     """
-    return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note, again, past))
+    return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note, again, past, check))
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.undo import undo
-from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.queries.standing.query import Query
 from tidewheel.storage.ledger_store import receipts_since
 
 
-def follow_undo(job: ArchiveJob, watermark: int | None, queries: Sequence[Query]) -> None:
+def follow_undo(job: ArchiveJob, source: ArchiveJob, queries: Sequence[Query]) -> None:
     """Where the source's watermark went back, the derived archive goes back.
 
     Where it cannot, as rows were removed for good since, it stays ahead: no harm, as long as nothing that is derived
     now would count as expired by then.
     """
-    snapshot = job.snapshot()
+    # The source last: another refresh may be ahead of what was read of it before.
+    snapshot, watermark = job.snapshot(), source.snapshot().watermark
     if watermark is None or snapshot.watermark is None or snapshot.watermark <= watermark:
         return
     axis = snapshot.definition.axis
@@ -25,6 +26,8 @@ def follow_undo(job: ArchiveJob, watermark: int | None, queries: Sequence[Query]
               if receipt.watermark is None or receipt.watermark <= watermark]  # fmt: skip
     try:
         undo(job, max(before))
+    except Conflict:  # somebody else was first, and may have gone back as well
+        follow_undo(job, source, queries)
     except InvalidInput as error:
         lives_us = min((min(query.terms.keep_us, query.terms.revise_us) for query in queries), default=0)
         if (snapshot.watermark - watermark) * axis.interval_us > lives_us:

@@ -1,7 +1,7 @@
 """A refresh: what is stale is found by comparison, partials are made again, then answers; one commit for each.
 
 Killed anywhere, it leaves what is committed, and the next one finds the rest. Two at once compare the same, and whoever
-commits second has nothing left to bring.
+commits second has nothing left to bring; who knows less of the source compares anew (`precedence.py`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,9 @@ from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.again import (
-    NOTHING,
-    answers_again,
-    kept_as_they_are,
-    less_than_before,
-    partials_again,
-)
+from tidewheel.local.standing.again import NOTHING, kept_as_they_are, less_than_before
 from tidewheel.local.standing.budget import Budget, Left
+from tidewheel.local.standing.comparing import answer_state, stale_now
 from tidewheel.local.standing.corrections import corrected
 from tidewheel.local.standing.derivation import (
     Derived,
@@ -46,6 +41,7 @@ from tidewheel.local.standing.nodes import ALONE, Node, check_node, without_othe
 from tidewheel.local.standing.owing import owed_of
 from tidewheel.local.standing.partial_batches import BatchFolder
 from tidewheel.local.standing.partial_rows import PartialRows
+from tidewheel.local.standing.precedence import Overtaken, Precedence
 from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.local.standing.removing import parts_beside, remove_parts
 from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
@@ -54,14 +50,7 @@ from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.standing.bounds import reports_missing
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import reflections
-from tidewheel.queries.standing.staleness import (
-    AnswerState,
-    DueAnswers,
-    StalePartials,
-    due_answers,
-    slots_past,
-    stale_partials,
-)
+from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, due_answers, slots_past
 from tidewheel.queries.standing.tree import Assignment, Kept, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.newest import Newest
@@ -93,6 +82,7 @@ class Refresh:
         self.derived: Derived | None = None
         self.failed: list[InvalidInput] = []
         self.dropped: tuple[str, ...] = ()
+        self.made: tuple[StalePartials, ...] = ()
         self.only_for: dict[str, frozenset[str]] = {}  # trees that serve no others any more
 
     def run(self) -> Refreshed:
@@ -100,30 +90,41 @@ class Refresh:
         if not self.queries and not is_there(self.partials):
             return Refreshed((), ())
         self.watch, self.budget = Stopwatch(), Budget(self.budget_s)
+        self.dropped, self.made = (), ()
+        while True:
+            try:
+                return self._run()
+            except Overtaken:  # each time by one who has done more
+                continue
+
+    def _run(self) -> Refreshed:
         self.failed = []
         if self.derived is None or not self.derived.is_told(self.job, self.queries):
             self.derived = derive(self.job, self.queries, self.plan, self.only_for)
         assignment = self.derived.assignment
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
         self.dropped += remove_parts(self.answers, self._parts)
-        reader = reader_of(self.job)
         for job in (self.partials, self.answers):
-            follow_undo(job, reader.state.watermark, self.queries)
+            follow_undo(job, self.job, self.queries)
+        self.precedence = Precedence(self.job, (self.partials, self.answers))
+        reader = reader_of(self.job)
         assignment = without_others(assignment, self.node, self.job, self.queries)
         stale, made, folder = self._make_partials(reader, assignment)
+        self.made += tuple(stale)
         if parting := folder.parting(assignment, self.only_for):
             self.only_for |= parting
             self.derived = None
-            return self.run()
+            return self._run()
         self.failed += folder.failed.values()
         assignment = assignment.without(folder.failed)
         reach("partials_committed")
         erased = self._erase(reader)
+        self.precedence.went_on(self.answers, erased)
         self.watch.lap("erase")
         due, given = self._give_answers(reader, assignment, folder)
         reach("answers_committed")
         return Refreshed(
-            tuple(stale), tuple(due), made, given, erased, tuple(self.failed), None, self.watch.spent_ms, self.left,
+            self.made, tuple(due), made, given, erased, tuple(self.failed), None, self.watch.spent_ms, self.left,
             dropped=self.dropped,
         )  # fmt: skip
 
@@ -157,12 +158,9 @@ class Refresh:
         assignment = without_others(assignment, self.node, self.job, self.queries)
         partials, answers = (ledger_of(job.snapshot()) if is_there(job) else Ledger()
                              for job in (self.partials, self.answers))  # fmt: skip
-        stale = stale_partials(
-            source.axis, present_us(self.job, reader), reader.state.ledger, partials, assignment.trees
-        )
-        stale = partials_again(stale, self.again, partials, assignment.trees) if self.again else stale
+        stale = stale_now(self.job, reader, partials, assignment.trees, self.again)
         reflected = reflections(source.axis, partials, assignment)
-        state = self._answer_state(reader, answers)
+        state = answer_state(self.job, reader, answers, self.queries, self.again)
         mine = [query for query in self.queries if query.name in assignment.tree_of]
         due = [one for query in mine for one in due_answers(state, query, reflected[assignment.tree_of[query.name]])]
         missing = sum(reports_missing(source.axis, state.source, answers, query) for query in mine)
@@ -173,11 +171,10 @@ class Refresh:
     def _make_partials(
         self, reader: SlotReader, assignment: Assignment
     ) -> tuple[list[StalePartials], Outcome | None, BatchFolder]:
-        ledger = ledger_of(self.partials.snapshot())
+        ledger = ledger_of(self.precedence.checked(self.partials))
         source = reader.state.ledger
         axis, now_us = reader.snapshot.definition.axis, present_us(self.job, reader)
-        stale = stale_partials(axis, now_us, source, ledger, assignment.trees)
-        stale = partials_again(stale, self.again, ledger, assignment.trees) if self.again else stale
+        stale = stale_now(self.job, reader, ledger, assignment.trees, self.again)
         self.watch.lap("compare")
         folder = BatchFolder(self.partials, reader, self.queries, assignment.tree_of, self.connection, now_us)
         if not stale and ledger.watermark == source.watermark:
@@ -190,7 +187,8 @@ class Refresh:
         self.waiting = [one for one in stale if one.key not in batches.lineages and one.tree not in folder.failed]
         stale = [one for one in stale if one.key in batches.lineages]
         self.watch.lap("partials")
-        made = put(self.partials, batches, source.watermark, again=bool(self.again))
+        made = put(self.partials, batches, source.watermark, again=bool(self.again), check=self.precedence.check)
+        self.precedence.went_on(self.partials, made)
         self.watch.lap("commit_partials")
         return stale, made, folder
 
@@ -202,7 +200,8 @@ class Refresh:
         giving = self._giving(reader, assignment, folder)
         self.watch.lap("compare")
         if self.budget.seconds is not None:
-            self._tell_owed(giving)  # before any younger answer makes the query look like one that has all
+            # Before any younger answer makes the query look like one that has all.
+            self.precedence.went_on(self.answers, self._tell_owed(giving))
         giving.run()
         self.watch.lap("fold")
         self.failed += giving.failed
@@ -213,8 +212,8 @@ class Refresh:
         return given, outcome
 
     def _giving(self, reader: SlotReader, assignment: Assignment, folder: BatchFolder) -> Giving:
-        partials, answers = self.partials.snapshot(), self.answers.snapshot()
-        state = self._answer_state(reader, ledger_of(answers))
+        partials, answers = self.precedence.checked(self.partials), self.precedence.checked(self.answers)
+        state = answer_state(self.job, reader, ledger_of(answers), self.queries, self.again)
         reflected = reflections(state.axis, ledger_of(partials), assignment)
         states = KeptStates(self.answers.location, reflected, partials.watermark)
         folds = Folds(folder, partial(self.rows.of, partials), states, reflected)
@@ -232,13 +231,14 @@ class Refresh:
         self.rows.let_go()
         parts = {part for _, part in lineages}
         past = slots_past(giving.state, [query for query in giving.queries if query.part in parts])
-        outcome = put(self.answers, PartRows(rows, lineages), watermark, again=bool(self.again), past=past)
+        batches, check = PartRows(rows, lineages), self.precedence.check
+        outcome = put(self.answers, batches, watermark, again=bool(self.again), past=past, check=check)
         self.watch.lap("commit_answers")
         return given, outcome
 
-    def _tell_owed(self, giving: Giving) -> None:
+    def _tell_owed(self, giving: Giving) -> Outcome | None:
         """What there was no time for of older answers, for the next refresh."""
-        tell_owed(self.answers, {query.part for query in giving.queries}, giving.owed)
+        return tell_owed(self.answers, {query.part for query in giving.queries}, giving.owed)
 
     def _erase(self, reader: SlotReader) -> Outcome | None:
         """Answers of keys that were forgotten since, of any age. Cost: all answers, once for each forget."""
@@ -248,16 +248,6 @@ class Refresh:
         if not new or not self.queries:
             return None
         return erase(self.answers, self.queries, reader.snapshot, new, present_us(self.job, reader))
-
-    def _answer_state(self, reader: SlotReader, answers: Ledger) -> AnswerState:
-        state = AnswerState(
-            axis=reader.snapshot.definition.axis,
-            now_us=present_us(self.job, reader),
-            span=reader.snapshot.definition.span,
-            source=reader.state.ledger,
-            answers=answers,
-        )
-        return answers_again(state, self.again, self.queries) if self.again else state
 
 
 def refresh(

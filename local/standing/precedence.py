@@ -1,0 +1,49 @@
+"""Of refreshes that run into each other, the one that knows an older version of the source writes over no other's work.
+
+A refresh looks at partials and answers before it reads the source, so what they hold by then was made of nothing newer.
+Where somebody else committed to them since, and the source has moved on, they may know more: it compares anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome
+from tidewheel.storage.snapshot import Snapshot
+
+
+class Overtaken(Exception):
+    """Somebody else has refreshed since, and may know more of the source."""
+
+
+@dataclass
+class Precedence:
+    """What one refresh knows: the version of the source, and those of the derived archives that were there before."""
+
+    source: ArchiveJob
+    derived: Sequence[ArchiveJob]
+    version: int = field(init=False)
+    known: dict[str, int] = field(init=False)  # by place; of this refresh's own commits as well
+
+    def __post_init__(self) -> None:
+        self.known = {job.location.uri: job.snapshot().version for job in self.derived}
+        self.version = self.source.snapshot().version
+
+    def checked(self, job: ArchiveJob) -> Snapshot:
+        """The newest version of a derived archive."""
+        snapshot = job.snapshot()
+        self.check(snapshot)
+        return snapshot
+
+    def check(self, snapshot: Snapshot) -> None:
+        """Raise where a derived archive may hold what was made of a newer source."""
+        is_other = snapshot.version != self.known[snapshot.location.uri]
+        if is_other and self.source.snapshot().version != self.version:
+            raise Overtaken
+
+    def went_on(self, job: ArchiveJob, outcome: Outcome | None) -> None:
+        """A commit of this refresh's own."""
+        if outcome is not None and outcome.version is not None:
+            self.known[job.location.uri] = outcome.version
