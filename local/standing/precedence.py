@@ -1,7 +1,8 @@
 """Of refreshes that run into each other, the one that knows an older version of the source writes over no other's work.
 
 A refresh looks at partials and answers before it reads the source, so what they hold by then was made of nothing newer.
-Where somebody else committed to them since, and the source has moved on, they may know more: it compares anew.
+Where somebody else committed to them since, and the source has moved on, they may know more: it compares anew. So
+it does where somebody else followed an undo of the source, by which slots left that it would tell of.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ class Precedence:
     source: ArchiveJob
     derived: Sequence[ArchiveJob]
     version: int = field(init=False)
-    known: dict[str, int] = field(init=False)  # by place; of this refresh's own commits as well
+    # By place, version and watermark; of this refresh's own commits as well.
+    known: dict[str, tuple[int, int | None]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.known = {job.location.uri: job.snapshot().version for job in self.derived}
+        snapshots = [job.snapshot() for job in self.derived]
+        self.known = {one.location.uri: (one.version, one.watermark) for one in snapshots}
         self.version = self.source.snapshot().version
 
     def checked(self, job: ArchiveJob) -> Snapshot:
@@ -38,12 +41,15 @@ class Precedence:
         return snapshot
 
     def check(self, snapshot: Snapshot) -> None:
-        """Raise where a derived archive may hold what was made of a newer source."""
-        is_other = snapshot.version != self.known[snapshot.location.uri]
-        if is_other and self.source.snapshot().version != self.version:
+        """Raise where a derived archive may hold what was made of a newer source, or went back."""
+        version, watermark = self.known[snapshot.location.uri]
+        if snapshot.version == version:
+            return
+        went_back = watermark is not None and (snapshot.watermark is None or snapshot.watermark < watermark)
+        if went_back or self.source.snapshot().version != self.version:
             raise Overtaken
 
     def went_on(self, job: ArchiveJob, outcome: Outcome | None) -> None:
         """A commit of this refresh's own."""
-        if outcome is not None and outcome.version is not None:
-            self.known[job.location.uri] = outcome.version
+        if outcome is not None and outcome.version is not None and outcome.receipt is not None:
+            self.known[job.location.uri] = (outcome.version, outcome.receipt.watermark)

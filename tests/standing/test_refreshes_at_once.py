@@ -93,3 +93,16 @@ def test_two_that_follow_an_undo_at_once(
     held_up(monkeypatch, place, meanwhile, where=where)
     Refresh(archive.job, QUERIES).run()
     assert totals(archive) == [1, 2, 3, *([102] if comes_again else [])]
+
+
+def test_an_undo_that_another_refresh_followed_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the slot that left with it nothing is brought: what does not move the watermark along would be damage."""
+    archive = LocalArchive(tmp_path).create()
+    archive.update({slot: [event(slot, 1)] for slot in range(3)})
+    Refresh(archive.job, QUERIES).run()
+    archive.update({3: [event(3, 10)]})
+    Refresh(archive.job, QUERIES).run()
+    held_up(monkeypatch, "Precedence", lambda: undo(archive.job))
+    held_up(monkeypatch, "put", Refresh(archive.job, QUERIES).run)
+    Refresh(archive.job, QUERIES).run()
+    assert totals(archive) == [1, 2, 3]
