@@ -279,14 +279,14 @@ class StandingQueries:
     def new(self, name: str, *, replace: bool = False) -> Path:
         """Write a query file to begin with; one that is there is only written over with `replace`."""
         from tidewheel.queries.standing.new_file import new_query_file
+        from tidewheel.storage.location import Location
 
         path = self._archive.folder / FOLDER / f"{name}.toml"
         snapshot = self._archive.snapshot()
         text = new_query_file(name, snapshot.definition, [column.name for column in snapshot.columns])
         if path.exists() and not replace:
             raise InvalidInput(f"there is a file {path} already", "choose another name, or write over it with --yes")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        Location.of(str(path.parent)).write_bytes(str(path), text.encode())
         return path
 
     def _damage_named(self) -> AbstractContextManager[None]:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.support.asked_archive import asked_archive
 from tidewheel.cli import COMPLETE_VARIABLE, main
 from tidewheel.commands.beginning import SHELLS
 from tidewheel.indexing.durations import parse_duration
@@ -106,6 +107,29 @@ def test_a_column_that_no_schema_can_name_is_told(folder: Path) -> None:
     sample.write_text("".join(json.dumps({"id": key, "gap": "10:00:00"}) + "\n" for key in "xy"))
     assert new("lacking", sample).exit_code == 0
     assert "CHECK: the schema has no type for gap" in (folder / "archives/lacking.toml").read_text()
+
+
+def on_a_full_disk(*words: str) -> subprocess.CompletedProcess[str]:
+    """A command that can write ten bytes into a file, and no more."""
+    limit = "import resource, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)); "
+    program = [sys.executable, "-c", f"{limit}runpy.run_module('tidewheel', run_name='__main__')", *words]
+    return subprocess.run(program, capture_output=True, text=True, check=False)
+
+
+def test_a_draft_is_written_whole_or_not_at_all(folder: Path) -> None:
+    done = on_a_full_disk("new", "flows", "--from", str(written(folder / "in/flows.parquet", FLOWS)))
+    assert done.returncode == 2, done.stderr
+    assert "flows.toml cannot be written" in done.stderr
+    assert not list((folder / "archives").iterdir())
+
+
+def test_a_query_file_is_written_whole_or_not_at_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(folder / "archives"))
+    asked_archive(folder)
+    before = {path: path.read_text() for path in (folder / "archives/queries").iterdir()}
+    assert on_a_full_disk("query", "new", "m", "count").returncode != 0
+    assert on_a_full_disk("query", "new", "m", "m", "--yes").returncode != 0
+    assert {path: path.read_text() for path in (folder / "archives/queries").iterdir()} == before
 
 
 def test_nothing_is_written_over(folder: Path) -> None:

@@ -55,7 +55,12 @@ def _write_new(target: Path, text: str) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("x", encoding="utf-8") as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                target.unlink()
+                raise
     except FileExistsError:
         raise InvalidInput(f"there is an archive file {target} already", "choose another name, or move it") from None
     except OSError as error:
