@@ -204,9 +204,14 @@ class Played:
 
 
 def play(
-    seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, steps: int = 14, kind: type[LocalArchive] = LocalArchive
+    seed: int,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: int = 14,
+    kind: type[LocalArchive] = LocalArchive,
+    played: type[Played] = Played,
 ) -> None:
-    history = Played(seed, folder, kind)
+    history = played(seed, folder, kind)
     try:
         for _ in range(steps):
             history.step()
