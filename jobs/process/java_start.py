@@ -96,6 +96,9 @@ class StartingJava:
             while not self._told.exists() and self.process.poll() is None:
                 sleep(_LOOK_EVERY_S)
             said = self._told.read_bytes() if self._told.exists() else b""
+        except BaseException:  # a Java that finds no folder to tell its port in would never look at the pipe
+            self.process.kill()
+            raise
         finally:
             shutil.rmtree(self._folder)
         if not said:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.processes import kill_one_spark
 from tests.support.toml_archives import TomlArchive, first_slot_fed
+from tidewheel.jobs.process.java_start import StartingJava
 
 ROOT = Path(__file__).parent.parent.parent
 WAIT_S = 120
@@ -106,3 +107,18 @@ def test_java_killed_while_it_starts(tide: TomlArchive) -> None:
 def folders(tide: TomlArchive) -> set[Path]:
     """What attempts have written into."""
     return set(tide.folder.glob("tables/tide/run-*"))
+
+
+def test_ctrl_c_while_java_starts_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    starting = StartingJava({}, dict(os.environ))
+    monkeypatch.setattr("tidewheel.jobs.process.java_start.sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        starting.reached_at()
+    try:
+        assert starting.process.wait(timeout=20) < 0
+    finally:
+        starting.process.kill()
+        starting.process.communicate()
