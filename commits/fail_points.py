@@ -24,6 +24,7 @@ NAMES = (
     "vacuum_listed",
     "vacuum_half_done",
     "vacuum_data_done",
+    "vacuum_folded",
     "vacuum_ledger_joined",
     "vacuum_log_done",
     "vacuum_side_tables_done",

@@ -4,10 +4,11 @@ In this order, so that whatever is interrupted leaves an archive that is whole:
 
 1. No undo goes back any more beyond what vacuum leaves whole; one under way is stopped by a fence (`storage/floor.py`).
    Then it looks which versions readers hold (`storage/holds.py`): what they need stays, and they are named.
-2. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
-3. Data files that no version within grace, and none that is held, needs, with the folders they leave empty. If no
+2. Data files that no version within grace, and none that is held, needs, with the folders they leave empty. If no
    commit ever brought some of them, a fence is committed first (`commits/fence.py`); else vacuum commits nothing, but
-   for what an archive of an earlier program lacks (`commits/statement.py`).
+   for what an archive of an earlier program lacks (`commits/statement.py`). They go before anything larger than a mark
+   is written, as a full disk is what many a vacuum is for.
+3. Receipts are folded into the ledger, and a checkpoint is written: the log may only go when both have it.
 4. Log entries and checkpoints older than the log's retention, never beyond what such a reader needs. Ledger files from
    before the oldest version that is left are joined, so that there are few of them however old the archive is.
 5. Rows of side tables (the quarantine) of batches that no longer count, or that were kept long enough.
@@ -65,9 +66,6 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
         with suppress(Conflict):  # then whoever was first has said it
             state_statistics(job, job.snapshot(), job.table.name_attempt(now_us))
         snapshot = job.snapshot()
-        job.progress("folding receipts, writing a checkpoint")
-        fold_into_ledger(snapshot, every=1)
-        job.table.write_checkpoint(snapshot)
         reach("vacuum_begun")
     report = VacuumReport(snapshot.version, dry_run)
     log = list_log(job.location)
@@ -77,6 +75,12 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
     kept = Kept(for_grace, for_grace if held == oldest else removed_after(job.location, log, held))
     _sweep_data(job, snapshot, log, kept, since_us, report)
     reach("vacuum_data_done")
+    if not dry_run:
+        job.progress("folding receipts, writing a checkpoint")
+        fold_into_ledger(snapshot, every=1)
+        job.table.write_checkpoint(snapshot)
+        reach("vacuum_folded")
+        log = list_log(job.location)
     _sweep_log(job, snapshot, log, held, now_us, report)
     reach("vacuum_log_done")
     sweep_side_tables(job, snapshot, oldest, now_us, report)

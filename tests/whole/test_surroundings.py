@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from tests.support.copies import copied
 from tidewheel.commits.expire import expire
 from tidewheel.commits.forget import forget
 from tidewheel.commits.migrate import migrate
+from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum_report import DATA
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.jobs.create import create
@@ -151,6 +154,22 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
         update(archive.job, [3])
     archive.check()
     archive.update({3: random_batch(chance, 3, SPAN)})
+    archive.check()
+
+
+def test_vacuum_makes_room_on_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
+    """It deletes before it writes: a checkpoint has no room before."""
+    archive, chance = on_disk(tmp_path, small_disk), random.Random(9)
+    archive.update({3: [Record(3, 5, str(chance.random()), chance.randrange(10**12)) for _ in range(10_000)]})
+    archive.expire(5)
+    with suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(bytes(512))
+    with pytest.raises(InvalidInput, match="disk is full"):
+        archive.update({6: random_batch(chance, 6, SPAN)})
+    assert vacuum(archive.job).files[DATA]
+    archive.check()
+    archive.update({6: random_batch(chance, 6, SPAN)})
     archive.check()
 
 
