@@ -30,7 +30,7 @@ def give(stage: Stage, archive: Archive) -> None:
     started = perf_counter()
     done = archive.queries.refresh()
     given = sum(len(one.reports) for one in done.due)
-    names = sorted({one.part.split("@")[0] for one in done.due})
+    names = done.names_due
     stage.say(
         f"{counted(given, 'answer')} of {len(names)} queries ({', '.join(names)}), one for every five minutes, "
         f"in {seconds(perf_counter() - started)}"

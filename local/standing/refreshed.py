@@ -9,6 +9,7 @@ from typing import Any
 from tidewheel.commits.attempt import Outcome
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.budget import Left
+from tidewheel.queries.standing.query import name_of_part
 from tidewheel.queries.standing.staleness import DueAnswers, StalePartials
 
 
@@ -46,9 +47,14 @@ class Refreshed:
         return sum(cell.rows for one in cells for cell in one.values())
 
     @property
+    def names_due(self) -> list[str]:
+        """The queries that answers are due of."""
+        return sorted({name_of_part(one.part) for one in self.due})
+
+    @property
     def names_dropped(self) -> list[str]:
         """The queries whose answers left: they are gone, or ask something else now."""
-        return sorted({part.split("@")[0] for part in self.dropped})
+        return sorted({name_of_part(part) for part in self.dropped})
 
     @property
     def wrong(self) -> InvalidInput | None:
@@ -63,7 +69,7 @@ class Refreshed:
     def summary(self) -> dict[str, Any]:
         """What it did, without its slots: the same size for one and for thousands."""
         return {
-            "queries": sorted({one.part.split("@")[0] for one in self.due}),
+            "queries": self.names_due,
             "answers_given": self.answers_given,
             "answers_erased": self.answers_erased,
             "answers_dropped_of": self.names_dropped,

@@ -188,6 +188,15 @@ class Query:
         )
 
 
+def name_of_part(part: str) -> str:
+    """The query whose answers are stored under it.
+
+    >>> name_of_part("top_talkers@c0ffee00")
+    'top_talkers'
+    """
+    return part.partition("@")[0]
+
+
 def call_name(number: int) -> str:
     """How outputs name a call: no column of a record can be named so, as column names hold no spaces."""
     return f"call {number}"

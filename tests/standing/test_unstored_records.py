@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.local_archive import MINUTE_US, LocalArchive
-from tests.support.refreshed_archive import (
-    ALIVE,
-    TOTAL,
-    answers,
-    event,
-)
+from tests.support.refreshed_archive import ALIVE, TOTAL, answers, event
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.forget import forget

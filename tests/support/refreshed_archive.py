@@ -60,7 +60,6 @@ def answers(archive: LocalArchive, query: Query, *, minutes: bool = False) -> di
 
 
 def audit_is_clean(archive: LocalArchive) -> bool:
-
     return all(audit(derived_job(archive.job, kind), deep=False).clean for kind in ("partials", "answers"))
 
 

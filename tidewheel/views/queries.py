@@ -13,7 +13,7 @@ from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.printable import counted
 from tidewheel.queries.standing.meaning import call_text
-from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.query import Query, name_of_part
 from tidewheel.views.figures import count, short_iso, slots_name
 from tidewheel.views.rows import value_text
 from tidewheel.views.tables import Rows, plain_table
@@ -83,7 +83,7 @@ def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> Rendera
         return "\n".join(filter(None, (gone, rest)))
     table = plain_table("what", "part", "slots", "why", left=(0, 1, 2, 3))
     for what, pairs in (("partials", [(one.tree, one.slot, one.why) for one in done.stale]),
-                        ("answers", [(one.part.split("@")[0], one.slot, one.why) for one in done.due])):  # fmt: skip
+                        ("answers", [(name_of_part(one.part), one.slot, one.why) for one in done.due])):  # fmt: skip
         for part, why in sorted({(part, why) for part, _, why in pairs}):
             slots = tuple(sorted(slot for one, slot, because in pairs if (one, because) == (part, why)))
             table.add_row(what, part, slots_name(axis, slots), why)
