@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.jobs.data.arrow_frames import NUMBER, numbered_frame
 from tidewheel.jobs.data.expressions import keyed_digest, quoted
 from tidewheel.jobs.data.schema import columns_of
 from tidewheel.storage.key_values import typed_key
@@ -36,12 +37,9 @@ def key_digests(spark: SparkSession, snapshot: Snapshot, keys: Iterable[Sequence
 def record_digests(spark: SparkSession, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
     """The digests of records by some of their columns, in the order of the rows."""
     kinds = columns_of(snapshot)
-    given = rows.select(columns).append_column("__tw_number", pa.array(range(rows.num_rows), pa.int64()))
-    frame = spark.createDataFrame(given)
+    frame = numbered_frame(spark, rows.select(columns))
     cast = (f"cast({quoted(name)} as {kinds[name].dataType.simpleString()}) as {quoted(name)}" for name in columns)
-    found = frame.selectExpr("__tw_number", *cast).selectExpr(
-        "__tw_number", keyed_digest(columns, snapshot.definition.salt)
-    )
+    found = frame.selectExpr(NUMBER, *cast).selectExpr(NUMBER, keyed_digest(columns, snapshot.definition.salt))
     by_row = {row[0]: row[1] for row in found.collect()}
     return [by_row[number] for number in range(rows.num_rows)]
 

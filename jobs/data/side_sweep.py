@@ -9,6 +9,7 @@ from pyspark.sql.types import BinaryType, DataType, StringType, StructField, Str
 
 from tidewheel.commits.side_tables import SideTable
 from tidewheel.indexing.core.plan_kinds import Selection
+from tidewheel.jobs.data.arrow_frames import NUMBER, numbered_frame
 from tidewheel.jobs.data.expressions import keyed_digest, quoted
 from tidewheel.jobs.data.schema import columns_of
 from tidewheel.jobs.data.selection import matched
@@ -25,12 +26,11 @@ def selected_rows(side: SideTable, snapshot: Snapshot, selection: Selection, row
     spark, columns = open_session(), columns_of(snapshot)
     names = [side.record] if side.record else [name for name in columns.fieldNames() if name in rows.column_names]
     given = rows.select([side.slot, *names]).rename_columns(["ins_slot", *names])
-    numbered = given.append_column("__tw_number", pa.array(range(given.num_rows), pa.int64()))
-    frame = spark.createDataFrame(numbered)
+    frame = numbered_frame(spark, given)
     frame = _from_json(frame, side.record, columns) if side.record else _whole(frame, columns)
     marked = matched(frame.selectExpr("*", *NOT_STORED), selection, spark, snapshot)
     digest = keyed_digest([column.name for column in snapshot.columns], snapshot.definition.salt)
-    return {row[0]: row[1] for row in marked.where("__tw_forgotten").selectExpr("__tw_number", digest).collect()}
+    return {row[0]: row[1] for row in marked.where("__tw_forgotten").selectExpr(NUMBER, digest).collect()}
 
 
 def _from_json(frame: DataFrame, column: str, columns: StructType) -> DataFrame:
@@ -42,7 +42,7 @@ def _from_json(frame: DataFrame, column: str, columns: StructType) -> DataFrame:
         for f in columns.fields
         for hexed in (isinstance(f.dataType, BinaryType),)
     ]
-    return values.selectExpr("__tw_number", "ins_slot", *own)
+    return values.selectExpr(NUMBER, "ins_slot", *own)
 
 
 def _as_written(field: StructField) -> DataType:

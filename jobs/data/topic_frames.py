@@ -74,8 +74,10 @@ def _read(spark: SparkSession, source: Source, run: Mapping[int, Reading]) -> Da
     )
     if len(run) == 1:
         return frame.selectExpr("*", f"{long(*run)} as ins_slot")
-    rows = [(number, *one, slot) for slot, reading in run.items() for number, one in reading.there.items()]
-    slots = spark.createDataFrame(rows, "__tw_number int, __tw_first long, __tw_end long, ins_slot long")
+    slots = spark.createDataFrame(
+        [(number, *one, slot) for slot, reading in run.items() for number, one in reading.there.items()],
+        "__tw_number int, __tw_first long, __tw_end long, ins_slot long",
+    )
     own = "partition = __tw_number and offset >= __tw_first and offset < __tw_end"
     return frame.join(F.broadcast(slots), F.expr(own))
 
