@@ -44,8 +44,8 @@ def operations_form() -> dict[str, Param]:
         "keys_file": Param(
             "",
             type="string",
-            description="Of forget: a file that the worker can read, one key a line (several columns: CSV). Not "
-            "the keys themselves, because Airflow keeps what runs are given.",
+            description="Of forget: a file that the worker can read, with a key on each line; a key of several "
+            "columns is a line of CSV. Not the keys themselves, because Airflow keeps what runs are given.",
         ),
         "where": Param("", type="string", description="Or an SQL predicate over the columns; Airflow keeps it."),
     }

@@ -24,6 +24,24 @@ def json_value(value: Any) -> Any:
         return str(value)
     if isinstance(value, dict):
         return {str(name): json_value(one) for name, one in value.items()}
+    if hasattr(value, "nanoseconds"):
+        return interval_text(*value)
     if isinstance(value, list | tuple):
         return [json_value(one) for one in value]
     return value
+
+
+def interval_text(months: int, days: int, nanoseconds: int) -> str:
+    """An interval as DuckDB writes and reads it: months, days and time are kept apart, each with its own sign.
+
+    >>> interval_text(0, 0, 300 * 10**9), interval_text(-14, 3, -2_500_000_000)
+    ('00:05:00', '-1 year -2 months 3 days -00:00:02.5')
+    """
+    years = abs(months) // 12 * (1 if months > 0 else -1)
+    counts = {"year": years, "month": months - 12 * years, "day": days}
+    parts = [f"{count} {unit}{'s' * (abs(count) != 1)}" for unit, count in counts.items() if count]
+    if nanoseconds or not parts:
+        seconds, fraction = divmod(abs(nanoseconds), 10**9)
+        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        parts.append(f"{'-' * (nanoseconds < 0)}{clock}{f'.{fraction:09d}'.rstrip('0') * (fraction > 0)}")
+    return " ".join(parts)

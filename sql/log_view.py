@@ -26,11 +26,15 @@ _FILE = "file read"
 
 def log_view(snapshot: Snapshot, view: Sql) -> Sql:
     """The statement that makes the view; refused as long as there is nothing to begin with."""
-    location = snapshot.location
-    if not snapshot.files or not list_log(location).checkpoints:
+    location, name = snapshot.location, snapshot.definition.name
+    if not snapshot.files:
         raise InvalidInput(
-            f"the archive {snapshot.definition.name} has no checkpoint yet, or no file: such a view begins with them",
-            f"bring a batch in, then: {location.command('vacuum')}, which writes a checkpoint",
+            f"the archive {name} has no records yet, and this view learns its columns from a file", "bring a batch in"
+        )
+    if not list_log(location).checkpoints:
+        raise InvalidInput(
+            f"the log of the archive {name} has no checkpoint yet, with which this view begins; vacuum writes one",
+            location.command("vacuum"),
         )
     shape, axis = Shape.of(snapshot), snapshot.definition.axis
     files = _pattern(location, "run-*/layout=[0-9]*/g=*/e=*/*.parquet")

@@ -13,6 +13,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import text_bytes
 
 _WRITTEN: dict[Callable[[pa.DataType], bool], str] = {
+    pa.types.is_string: 'text, such as "10.0.0.7"',
     pa.types.is_integer: "a whole number that fits, such as 42",
     pa.types.is_floating: "a number, such as 1.5",
     pa.types.is_decimal: "a number with no more digits than the column has, such as 1.25",
@@ -47,6 +48,8 @@ def _key_remedy(arrow_type: pa.DataType) -> str:
 def _converted(value: Any, arrow_type: pa.DataType) -> Any:
     if isinstance(value, bytes) and not pa.types.is_binary(arrow_type):
         raise TypeError("bytes are not text")
+    if pa.types.is_string(arrow_type) and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        raise TypeError("a number is not text")
     if isinstance(value, str) and pa.types.is_binary(arrow_type):
         return text_bytes(value)
     if isinstance(value, str) and not pa.types.is_string(arrow_type):

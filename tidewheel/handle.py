@@ -38,7 +38,9 @@ class Handle:
         self._progress = progress
 
     def __repr__(self) -> str:
-        return f"<Archive {self.file.name if self.file else ''} at {self.path}>"
+        # By a table's path alone its name is not known before the table is read.
+        name = self.file.name if self.file else self.called
+        return f"<Archive{f' {name}' * bool(name)} at {self.path}>"
 
     def slots(self, start: Moment, end: Moment | None = None) -> range:
         """The slot that starts at a moment, or the slots of [start, end)."""

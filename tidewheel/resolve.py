@@ -98,8 +98,11 @@ def read_archive_file(path: Path) -> ArchiveFile:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InvalidInput(f"there is no archive file {path}", _known_text()) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"the archive file {path} cannot be read: {error}", "check the file") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"the archive file {path} is not UTF-8: {error.reason}", "save it as UTF-8") from error
+    except (OSError, ValueError) as error:
+        # A path that holds a NUL is a ValueError.
+        raise InvalidInput(f"the archive file {str(path)!r} cannot be read: {error}", "check the file") from error
     file = parse_archive_file(text, str(path))
     folder = path.absolute().parent
     return replace(file, path=absolute(file.path, folder), source=_absolute_source(file.source, folder))

@@ -41,7 +41,12 @@ def land(folder: Path) -> None:
     """One day: Ann agreed to two days, Ben to ten, Cid to a year."""
     until = {"ann": "2026-11-20", "ben": "2026-11-28", "cid": "2027-11-18"}
     events = [
-        {"person": person, "at": f"{DAY}T{hour:02d}:00:00Z", "page": f"/{hour}", "agreed_until": f"{day}T00:00:00Z"}
+        {
+            "person": person,
+            "seen_at": f"{DAY}T{hour:02d}:00:00Z",
+            "page": f"/{hour}",
+            "agreed_until": f"{day}T00:00:00Z",
+        }
         for person, day in until.items()
         for hour in (8, 9)
     ]

@@ -36,7 +36,7 @@ def land(folder: Path, hour: int) -> None:
     flows = [
         {
             "src_ip": f"10.0.0.{number}",
-            "at": f"2026-11-18T{hour:02d}:{quarter:02d}:00Z",
+            "seen_at": f"2026-11-18T{hour:02d}:{quarter:02d}:00Z",
             "bytes": 100 * (hour + 1) + quarter,
             "plan": plan,
         }

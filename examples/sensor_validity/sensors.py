@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
 def land(folder: Path, name: str, lines: list[str]) -> None:
     path = folder / "landing" / f"2026-11-18T{name}.csv"
     path.parent.mkdir(exist_ok=True)
-    path.write_text("\n".join(["sensor,at,value,valid_minutes", *lines, ""]))
+    path.write_text("\n".join(["sensor,measured_at,value,valid_minutes", *lines, ""]))
 
 
 if __name__ == "__main__":

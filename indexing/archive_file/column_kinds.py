@@ -7,7 +7,7 @@ from functools import partial
 
 from tidewheel.indexing.core.definition import RESERVED_COLUMNS
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.toml.kinds import IDENTIFIER, ValueKind, check_each, kind_name, some_text
+from tidewheel.indexing.toml.kinds import IDENTIFIER, ValueKind, check_each, kind_name, lines, some_text
 
 # Delta and Parquet take the other names without column mapping, and Spark without quoting them.
 _COLUMN_REFUSED = frozenset(" ,;{}()=.`\"'")
@@ -86,7 +86,8 @@ def _rename(name: str, given: object) -> tuple[str, str]:
 def _expression(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput("neither a column nor an expression", 'write it as text, such as "expires_at"')
-    outside = _QUOTED.sub(" ", value)
+    expression = lines(value)
+    outside = _QUOTED.sub(" ", expression)
     if left := next((mark for mark in "'\"`" if mark in outside), None):
         raise InvalidInput(f"a quote {left} is not closed", "close it")
     for mark, meaning in _MARKS_REFUSED:
@@ -99,7 +100,7 @@ def _expression(value: object) -> str:
             f"{call[0].rstrip('( ')} gives another result on each call, so a replay would change the archive",
             "compute the expiry from columns of the record",
         )
-    return _not_reserved(value.strip()) if re.fullmatch(IDENTIFIER, value.strip()) else value.strip()
+    return _not_reserved(expression) if re.fullmatch(IDENTIFIER, expression) else expression
 
 
 def _balanced(expression: str) -> bool:
@@ -113,8 +114,8 @@ def _balanced(expression: str) -> bool:
 
 def _schema(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or ";" in value:
-        raise InvalidInput("not a schema", 'write columns and types, such as "device string, at timestamp"')
-    return value.strip()
+        raise InvalidInput("not a schema", 'write columns and types, such as "device string, seen_at timestamp"')
+    return lines(value)
 
 
 COLUMN = ValueKind("column", _column, {"type": "string", "minLength": 1})

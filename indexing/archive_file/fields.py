@@ -40,7 +40,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "archive", "name", kinds.NAME,
         "What commands, schedules and views call the archive.",
-        "sessions",
+        "sessions", fixed=True,
     ),
     Field(
         "archive", "path", source_kinds.ARCHIVE_PATH,
@@ -50,7 +50,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "archive", "key", column_kinds.COLUMNS,
         "The columns that a probe looks records up by, the most selective first.",
-        ["customer", "device"],
+        ["customer", "device"], fixed=True,
     ),
     Field(
         "archive", "expires_at", column_kinds.EXPRESSION,
@@ -68,22 +68,22 @@ FIELDS: tuple[Field, ...] = (
         "archive", "clock", choice(*Clock),
         "What \"now\" is when nobody names a moment: the time of day, or for historic data the end of what "
         "was applied.",
-        "wall", default="wall",
+        "wall", default="wall", fixed=True,
     ),
     Field(
         "time", "interval", duration(1, INTERVAL_MAX_US, "choose 7 days or less; a run may cover many slots"),
-        "The length of a slot. It can never change in place.",
-        "1h",
+        "The length of a slot.",
+        "1h", fixed=True,
     ),
     Field(
         "time", "max_lifetime", _TIME_MAX,
         "The longest life a record may have, from its insertion.",
-        "30d",
+        "30d", fixed=True,
     ),
     Field(
         "time", "epoch", kinds.MOMENT,
-        "A moment at which a slot starts. It can never change in place.",
-        "2026-01-01T00:00:00Z", default="1970-01-01T00:00:00Z",
+        "A moment at which a slot starts.",
+        "2026-01-01T00:00:00Z", default="1970-01-01T00:00:00Z", fixed=True,
     ),
     Field(
         "layout", "kind", choice(*LayoutKind),
@@ -249,28 +249,28 @@ FIELDS: tuple[Field, ...] = (
         "retention", "grace", _TIME_MAX,
         "How long replaced files stay, for readers that still use them and for `undo`. No attempt may take "
         "longer.",
-        "24h", default="24h",
+        "24h", default="24h", fixed=True,
     ),
     Field(
         "retention", "vacuum_period", _TIME_MAX,
         "How often files past their grace are deleted.",
-        "6h", default="6h",
+        "6h", default="6h", fixed=True,
     ),
     Field(
         "retention", "log", _TIME_MAX,
         "How long the table's log is kept; not shorter than the grace.",
-        "7d", default="7d",
+        "7d", default="7d", fixed=True,
     ),
     Field(
         "retention", "quarantine", _TIME_MAX,
         "How long quarantined records are kept.",
-        "30d", default="30d",
+        "30d", default="30d", fixed=True,
     ),
     Field(
         "retention", "hold", duration(0, DURATION_MAX_US),
         "By how much a reader may prolong the grace of the version it reads (`tidewheel sql --hold`); the deadline of "
         "all bytes moves by as much.",
-        "6h", default="0s",
+        "6h", default="0s", fixed=True,
     ),
     Field(
         "schedule", "cron", kinds.CRON,

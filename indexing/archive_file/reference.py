@@ -14,6 +14,10 @@ remedy:
 
     a.toml:9 [time] interval = 300: a number without a unit; use a duration such as "90s", "15m", "1h" or "7d"
 
+Some keys never change in place, because what is stored and when it is deleted follow from them. The table remembers
+them, and refuses a file that says something else. For another value, fill a new archive with the old one as its source.
+`[layout]` changes by `tidewheel migrate`. Every other key counts from the next run on.
+
 This page is generated from the table of fields that files are checked against.
 
 """

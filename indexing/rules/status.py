@@ -75,6 +75,11 @@ class Status:
         return None if self.watermark is None else self.axis.end_us(self.watermark)
 
     @property
+    def archive_now_us(self) -> int | None:
+        """The moment that reads call "now": the wall's, or on a data clock the end of what was applied, if any was."""
+        return self.applied_through_us if self.clock is Clock.DATA else self.now_us
+
+    @property
     def lag_us(self) -> int | None:
         """How far the watermark is behind now; an archive of historic data is behind nothing."""
         through_us = self.applied_through_us
@@ -108,7 +113,7 @@ class Status:
             "version": self.version,
             "head": self.head,
             "clock": self.clock.value,
-            "now": iso(self.now_us),
+            "now": None if self.archive_now_us is None else iso(self.archive_now_us),
             "watermark": self.watermark,
             "applied_through": None if through_us is None else iso(through_us),
             "lag_us": self.lag_us,

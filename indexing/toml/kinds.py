@@ -47,6 +47,13 @@ def text(value: object) -> str:
     return value
 
 
+def lines(value: str) -> str:
+    """The text of one or more lines, in which every other character can be seen."""
+    if not all(one.isprintable() or one in "\n\t" for one in value):
+        raise InvalidInput("holds a character that cannot be seen", "remove it")
+    return value.strip()
+
+
 def check_each(checks: Iterable[Callable[[], Part]]) -> list[Part]:
     """The parts of a value, each from its own check; every check runs, so that no fault hides another."""
     parts, errors = [], []
@@ -149,7 +156,7 @@ def _moment(value: object) -> int:
     remedy = "write a moment with its zone, such as 2026-01-01T00:00:00Z"
     if isinstance(value, str):
         try:
-            value = datetime.fromisoformat(value)
+            value = datetime.fromisoformat(text(value))  # which takes a NUL behind a moment for its end
         except ValueError:
             raise InvalidInput("not a moment", remedy) from None
     if not isinstance(value, datetime):

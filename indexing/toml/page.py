@@ -43,6 +43,8 @@ class Field:
     default_note: str = ""
     # Another way to say what another key says: left out of the full example.
     alternative: bool = False
+    # What is there was made by it: a later change is refused.
+    fixed: bool = False
 
     @property
     def place(self) -> str:

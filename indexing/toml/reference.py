@@ -23,7 +23,7 @@ def full_page(form: Form) -> str:
 def _row(field: Field) -> str:
     cells = (
         f"`{field.key}`",
-        field.meaning,
+        field.meaning + " Never changes in place." * field.fixed,
         field.kind.title,
         _default(field),
         f"`{toml_text(field.example)}`",

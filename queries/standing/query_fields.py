@@ -9,7 +9,7 @@ from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.durations import DURATION_MAX_US, MICROS_PER_UNIT, duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml import kinds
-from tidewheel.indexing.toml.kinds import ValueKind, check_each, choice, duration, kind_name, whole
+from tidewheel.indexing.toml.kinds import ValueKind, check_each, choice, duration, kind_name, lines, whole
 from tidewheel.indexing.toml.page import Absent, Field, Form
 from tidewheel.queries.standing.query import LIVE, Counts, Erasure
 
@@ -27,9 +27,7 @@ def _sql(value: object) -> str:
         raise InvalidInput(f"{kind_name(value)}, not SQL", "write it in double quotes")
     if not value.strip():
         raise InvalidInput("empty", "write an expression, or leave the key out")
-    if any(not (one.isprintable() or one in "\n\t") for one in value):
-        raise InvalidInput("holds a character that cannot be seen", "remove it")
-    return value.strip()
+    return lines(value)
 
 
 def _sql_list(value: object) -> tuple[str, ...]:
@@ -142,7 +140,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "query", "time", column_kinds.COLUMN,
         "The timestamp column that places a record in a window.",
-        "at", default=_LATER, default_note="the insertion",
+        "seen_at", default=_LATER, default_note="the insertion",
     ),
     Field(
         "query", "ahead", _SPAN,

@@ -123,6 +123,25 @@ def test_where_there_is_no_folder_it_says_how_to_name_one(tmp_path: Path, monkey
         resolve("flows")
 
 
+def test_an_archive_says_how_it_was_named_and_where_it_lies(project: Path) -> None:
+    table = project / "data" / "flows"
+    assert repr(tidewheel.open("flows")) == f"<Archive flows at {table}>"
+    assert repr(tidewheel.open("flows.answers")).startswith("<Archive flows.answers at ")
+    assert repr(tidewheel.open(table)) == f"<Archive at {table}>"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a\0b.toml", None), ("flows.toml", b"\xff\xfe[\0"), ("flows.toml", b"[a\0]")]
+)
+def test_a_name_or_a_file_with_bytes_that_are_no_text_is_refused(
+    project: Path, name: str, content: bytes | None
+) -> None:
+    if content is not None:
+        (project / name).write_bytes(content)
+    with pytest.raises(InvalidInput):
+        tidewheel.open(project / name)
+
+
 # Moments and slots.
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
@@ -43,6 +44,16 @@ def test_links_lead_somewhere(page: Path) -> None:
         if anchor:
             headings = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
             assert anchor in {heading.lower().replace(" ", "-") for heading in headings}, f"{target}#{anchor}"
+
+
+def test_no_page_or_example_teaches_a_column_that_needs_quotes() -> None:
+    """As `at` does since DuckDB 2.0."""
+    texts = [*PAGES, *(ROOT / "examples").glob("*/*.toml")]
+    schemas = [one for path in texts for one in re.findall(r'^schema = "(.*)"$', path.read_text(), re.MULTILINE)]
+    columns = {column.split()[0] for schema in schemas for column in re.sub(r"[(<].*?[)>]", "", schema).split(", ")}
+    assert {"sensor", "visitor", "person"} <= columns
+    for column in sorted(columns):
+        assert duckdb.connect().execute(f'select {column} from (select 1 as "{column}")').fetchall() == [(1,)], column
 
 
 def test_every_page_of_the_manual_is_in_the_navigation_of_the_site() -> None:

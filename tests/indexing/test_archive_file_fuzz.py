@@ -91,3 +91,14 @@ def test_a_secret_is_never_shown(secret: str) -> None:
         parse_archive_file(file_of(source__options=f"{{ password = {value} }}", archive__password=value), "calls.toml")
 
     assert f"{secret}<>" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sign", ["\0", "\x1b", "\x85", "\u2028"])
+def test_no_text_of_a_file_holds_what_cannot_be_seen(sign: str) -> None:
+    """Options go to Spark as they are, and a reader may be told to take NUL for a quote."""
+    texts = [(field, field.example) for field in FIELDS if isinstance(field.example, str) and not field.alternative]
+    for field, example in texts:
+        for written in (f"{example}{sign}", f"{example[0]}{sign}{example[1:]}"):
+            with pytest.raises(InvalidInput) as refused:
+                parse_archive_file(file_of(**{field.place.replace(".", "__"): toml_text(written)}), "calls.toml")
+            assert f"[{field.section}] {field.key}" in str(refused.value), field.place

@@ -3,11 +3,15 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.archive_files import faults_of, file_of
+from tidewheel.commits.archive import refuse_contradiction
 from tidewheel.indexing.archive_file.fields import FIELDS
 from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.archive_file.reference import archive_file_reference
 from tidewheel.indexing.core.definition import SourceKind
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.page import Absent
 
 ROOT = Path(__file__).parent.parent.parent
@@ -25,6 +29,30 @@ def test_the_reference_page_is_up_to_date() -> None:
     assert (ROOT / "docs/archive-file.md").read_text(encoding="utf-8") == archive_file_reference(), (
         "write it anew, with the text that archive_reference.archive_file_reference() returns"
     )
+
+
+def test_what_never_changes_in_place_is_what_the_table_refuses() -> None:
+    """Changed one by one, each key that the page calls fixed is refused by name, and no other."""
+    others = {
+        "archive.name": '"other"', "archive.key": '["other"]', "archive.clock": '"data"', "archive.path": '"other"',
+        "archive.expires_at": '"other"', "archive.inserted_at": '"other"', "time.interval": '"2h"',
+        "time.max_lifetime": '"8d"', "time.epoch": '"2026-01-01T00:30:00Z"', "retention.grace": '"23h"',
+        "retention.vacuum_period": '"5h"', "retention.log": '"8d"', "retention.quarantine": '"29d"',
+        "retention.hold": '"1h"', "policy.too_long": '"cap"', "schedule.freshness": '"2h"', "queries.nodes": "2",
+    }  # fmt: skip
+    assert {field.place for field in FIELDS if field.fixed} <= set(others)
+    stored = parse_archive_file(file_of(), "a.toml").definition("salt")
+    for field in FIELDS:
+        if field.place not in others:
+            continue
+        changed = parse_archive_file(file_of(**{field.place.replace(".", "__"): others[field.place]}), "a.toml")
+        if not field.fixed:
+            refuse_contradiction(changed, stored, "tidewheel migrate a")
+            continue
+        with pytest.raises(InvalidInput, match="contradicts its table") as refused:
+            refuse_contradiction(changed, stored, "tidewheel migrate a")
+        assert f"[{field.section}] {field.key} is " in refused.value.message
+        assert "never change in place" in refused.value.remedy
 
 
 def test_the_toml_on_the_reference_page_is_good() -> None:

@@ -12,7 +12,7 @@ from tests.support.model_table import ModelTable, definition_of
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.core.slots import TimeAxis
+from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.rules.deadline import deadline_of, intervals_kept
 from tidewheel.indexing.rules.status import Awaiting, status_of
 
@@ -41,12 +41,14 @@ def test_missing_slots_rows_and_dead_rows() -> None:
     assert status.lag_us is None, "an archive of historic data is behind nothing"
     assert replace(status, clock=Clock.WALL).lag_us == 5
     assert json.loads(json.dumps(status.to_json()))["missing"][0]["first"] == 1
+    assert status.to_json()["now"] == iso(4), "the end of what was applied"
+    assert replace(status, clock=Clock.WALL).to_json()["now"] == iso(9)
 
 
 def test_an_archive_without_a_batch_has_a_status() -> None:
     status = status_of(ModelTable(definition_of(generation_of(span=SPAN), SPAN)).state(), path="here", now_us=0)
     assert (status.watermark, status.missing, status.rows_live, status.lag_us) == (None, (), 0, None)
-    assert status.to_json()["applied_through"] is None
+    assert (status.to_json()["applied_through"], status.to_json()["now"]) == (None, None)
 
 
 def test_the_deadline_is_the_sum_of_its_parts() -> None:

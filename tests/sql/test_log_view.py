@@ -112,7 +112,7 @@ def test_the_moment_is_that_of_the_reader(tmp_path: Path, clock: Clock) -> None:
     table.append([table.row(0, end, key=str(end)) for end in ends], watermark=1)
     with pytest.raises(InvalidInput, match="no checkpoint") as refused:
         published_view(table.snapshot, "duckdb_log")
-    assert "tidewheel vacuum" in refused.value.remedy
+    assert refused.value.remedy == table.location.command("vacuum")
     checkpoint(table)
     connection = duckdb.connect()
     connection.execute(published_view(table.snapshot, "duckdb_log"))
@@ -128,6 +128,12 @@ def test_the_moment_is_that_of_the_reader(tmp_path: Path, clock: Clock) -> None:
 
 def checkpoint(table: BuiltTable) -> None:
     table.snapshot.table.create_checkpoint()
+
+
+def test_an_archive_without_records_is_refused_as_such(tmp_path: Path) -> None:
+    table = BuiltTable.create(tmp_path, [column("key", "string")], ["key"])
+    with pytest.raises(InvalidInput, match="no records yet"):
+        published_view(table.snapshot, "duckdb_log")
 
 
 def test_an_object_store_is_refused(tmp_path: Path) -> None:

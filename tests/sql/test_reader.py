@@ -313,6 +313,17 @@ def test_a_key_that_cannot_be_is_refused(tmp_path, kind, key):
         reader.probe(key)
 
 
+def test_a_number_for_a_text_key_is_refused_in_words_of_its_column(tmp_path):
+    BuiltTable.create(tmp_path, [column("key", "string")], ["key"])
+    with Reader.open(tmp_path, now_us=lambda: 0) as reader, pytest.raises(InvalidInput) as refused:
+        reader.probe(1)
+    assert (
+        refused.value.message
+        == "1 cannot be a value of the key column key, which is of type string: a number is not text"
+    )
+    assert refused.value.remedy.startswith("give text")
+
+
 def test_unknown_columns_are_named(tmp_path):
     BuiltTable.create(tmp_path, [column("key", "string")], ["key"])
     with Reader.open(tmp_path, now_us=lambda: 0) as reader:

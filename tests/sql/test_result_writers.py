@@ -17,6 +17,7 @@ from tests.support.columns import column
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.reader import Reader
 from tidewheel.sql.writers import write_result
+from tidewheel.views.rows import rows_document
 
 FIELDS = [
     column("key", "string"),
@@ -94,6 +95,27 @@ def test_json(reader):
     }
     assert (rows[1]["ratio"], rows[1]["day"], rows[1]["tags"]) == ("NaN", "2020-02-29", ["x", None, "é"])
     assert (rows[2]["at"], rows[2]["place"]) == ("2020-01-01T00:00:00.000001Z", {"x": 1, "name": None})
+
+
+INTERVALS = (
+    "5 minutes",
+    "1 month 3 days 2.5 seconds",
+    "-14 months",
+    "0 days",
+    "1 year -3 days 100 hours",
+    "-1 microsecond",
+)
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+def test_intervals_are_written_as_duckdb_writes_and_reads_them(reader, interval):
+    query = (
+        f"select interval '{interval}' as i, [interval '{interval}'] as l, cast(interval '{interval}' as varchar) as t"
+    )
+    for row in (json.loads(written(reader.sql(query), "json")[1])[0], rows_document(reader.sql(query))["rows"][0]):
+        assert row["i"] == row["t"]
+        assert row["l"] == [row["t"]]
+    assert reader.sql(f"select interval '{row['i']}' = interval '{interval}'").rows() == [(True,)]
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])

@@ -69,7 +69,7 @@ def migrate(output: Output, archive: str, run_both: bool, dry_run: bool, **layou
     "--keys-file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="A file with a key on each line.",
+    help="A file with a key on each line; a key of several columns is a line of CSV.",
 )
 @click.option("--where", default="", metavar="SQL", help="A Spark SQL predicate over the columns.")
 @DRY_RUN
