@@ -27,6 +27,7 @@ OWN = (
     "planning/placement",
     "scheduling",
     "synopses",
+    "literature/state",
     "",
 )
 

@@ -60,6 +60,7 @@ RULES = {
         ),
         never=OUTSIDE,
     ),
+    "queries/literature/state": Rule(_names("tidewheel.queries.literature.state tidewheel.indexing"), never=OUTSIDE),
     # The same decisions over arrays: still without any I/O.
     "queries/kernels": Rule(
         _names(f"{QUERIES} tidewheel.queries.kernels tidewheel.indexing numpy pyarrow"), never=OUTSIDE

@@ -1,0 +1,59 @@
+"""Deletion directory: a result that ends early is taken out in one step (ours; spec section 6.3).
+
+The thesis searches the whole calendar queue for each premature end. Here the queue keeps its entry as a tombstone,
+consumed when its day comes; a result that is revived just loses its tombstone. Its exp is the same, for it is made of
+the same parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from tidewheel.queries.literature.state.calendar_queue import CalendarQueue
+from tidewheel.queries.literature.state.records import Record
+
+
+class DeletionDirectory:
+    """
+    >>> from tidewheel.queries.literature.state.records import Steps
+    >>> held = DeletionDirectory(CalendarQueue(Steps(), days=5, year=50))
+    >>> one = Record((0, 1), (), 1, 20)
+    >>> held.insert(one); held.discard(one); list(held)
+    []
+    >>> held.insert(one._replace(ts=5)); [record.ts for record in held]
+    [5]
+    >>> [record.ts for record in held.expire(20)]
+    [5]
+    """
+
+    def __init__(self, queue: CalendarQueue) -> None:
+        self._queue, self.steps = queue, queue.steps
+        self._alive: dict[Hashable, Record] = {}
+        self._queued: set[Hashable] = set()
+
+    def insert(self, record: Record) -> None:
+        self._alive[record.id] = record
+        if record.id in self._queued:
+            self.steps.touched += 1
+        else:
+            self._queued.add(record.id)
+            self._queue.insert(record)
+
+    def discard(self, record: Record) -> None:
+        self.steps.touched += 1
+        self._alive.pop(record.id, None)
+
+    def expire(self, now: int) -> list[Record]:
+        found = []
+        for entry in self._queue.expire(now):
+            self._queued.discard(entry.id)
+            record = self._alive.pop(entry.id, None)
+            if record is not None:
+                found.append(record)
+        return found
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._alive.values())
+
+    def __len__(self) -> int:
+        return len(self._queue)
