@@ -1,12 +1,13 @@
 """An archive's standing queries: read from files, checked, refreshed, asked.
 
-archive.queries.check()                     # the queries of archives/queries/*.toml that ask this archive
-archive.queries.refresh()                   # partials and answers brought up to date
-archive.ask("top_talkers", last=12)         # answers as they are kept
+archive.queries.check()                          # the queries of archives/queries/*.toml that ask this archive
+archive.queries.refresh()                        # partials and answers brought up to date
+archive.queries.ask("top_talkers", last=12)      # answers as they are kept
 """
 
 from __future__ import annotations
 
+import shlex
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from fractions import Fraction
@@ -15,17 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.indexing.toml.page import Fault
 from tidewheel.moments import Moment, moment_us
 from tidewheel.queries.standing.query import Query, QueryText
 from tidewheel.queries.standing.query_file import parse_query_file
-from tidewheel.query_files import FOLDER, archive_names, may_ask, read_texts
+from tidewheel.query_files import FOLDER, may_ask
+from tidewheel.read_queries import ReadQueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tidewheel.handle import Handle
-    from tidewheel.local.standing.compiling import Understood
     from tidewheel.local.standing.looking import Explained, Standing
     from tidewheel.local.standing.refresh import Refresh
     from tidewheel.local.standing.refreshed import Refreshed
@@ -35,46 +34,8 @@ if TYPE_CHECKING:
     from tidewheel.what_if import WhatIf
 
 
-class StandingQueries:
+class StandingQueries(ReadQueries):
     """The standing queries of one archive."""
-
-    def __init__(self, archive: Handle) -> None:
-        self._archive = archive
-        self.wrong: InvalidInput | None = None  # with the files, when they were read last
-
-    def texts(self) -> list[QueryText]:
-        """The queries that ask this archive, as their files say them."""
-        return self._read()[0]
-
-    def understood(self) -> Understood:
-        """The queries that can be answered, and what is wrong with the others: a fault of one is its own."""
-        from tidewheel.local.standing.compiling import understood
-
-        texts, unread = self._read()
-        file = self._archive.file
-        found = understood(texts, self._archive.snapshot(), file.inserted_at if file else "")
-        astray = self._astray()
-        found = replace(
-            found,
-            faults=(*unread, *found.faults, *astray.values()),
-            at_fault=found.at_fault | astray.keys(),
-            some_unnamed=found.some_unnamed or bool(unread),
-        )
-        self.wrong = found.wrong_so("these queries stay as they were, all others are answered")
-        return found
-
-    def check(self) -> list[Query]:
-        """The queries as they are understood; all that is wrong with any of them at once."""
-        found = self.understood()
-        others = (fault for fault in self._asking_nobody().values() if fault not in found.faults)
-        return replace(found, faults=(*found.faults, *others)).sound()
-
-    def _compiled(self, texts: list[QueryText]) -> list[Query]:
-        """These queries, beside those that are there; all that is wrong with them at once."""
-        from tidewheel.local.standing.compiling import understood
-
-        file = self._archive.file
-        return understood(texts, self._archive.snapshot(), file.inserted_at if file else "").sound()
 
     def refresh(
         self,
@@ -120,9 +81,12 @@ class StandingQueries:
             raise InvalidInput("what is made again has no budget: the next refresh would begin anew", "leave one out")
         again = range(0) if start is None else self._archive.slots(start, end)
         with self._damage_named():
-            queries, job = self._standing(), self._archive.job
+            found, job = self._standing(), self._archive.job
+            queries = list(found.queries)
             self._refuse_to_lose(queries)
-            refresh = Refresh(job, queries, planner=self._planner, node=node, budget_s=budget_s, again=again)
+            refresh = Refresh(
+                job, queries, planner=self._planner, node=node, budget_s=budget_s, files=found.files, again=again
+            )
             if dry_run:
                 return replace(refresh.compare(), misread=self.wrong)
             guard_refresh(job, queries, allow_many=allow_many)
@@ -155,32 +119,48 @@ class StandingQueries:
                 "refresh the archive by its name or the path of its archive file, beside which its query files lie",
             )
 
-    def query(self, name: str) -> Query:
-        """One of them. One that cannot be understood just now is what it was when it was answered last."""
-        queries = {query.name: query for query in self._standing()}
-        if name not in queries:
-            known = ", ".join(sorted(queries)) or "none"
-            raise self.wrong or InvalidInput(
-                f"archive {self._archive_name} has no standing query {name}", f"it has {known}"
-            )
-        return queries[name]
-
     def ask(self, name: str, *, at: Moment | None = None, last: int | None = 1, where: str | None = None) -> pa.Table:
         """Answers of a query as they are kept: those of the last reports, or of one moment.
 
-        Of a query that counts the living, a moment to come is answered by what is stored now.
+        A query is what it was when it was answered last, whatever its file says now (`notice` tells). Of a query that
+        counts the living, a moment to come is answered by what is stored now.
         """
         from tidewheel.local.standing.asking import ask
 
         with self._damage_named():
-            return ask(self._archive.job, self.query(name), None if at is None else moment_us(at), last, where)
+            return ask(self._archive.job, self.answered(name), None if at is None else moment_us(at), last, where)
+
+    def answered(self, name: str) -> Query:
+        """A query as it was when it was answered last; one that never was, as its file says it."""
+        from tidewheel.local.standing.derivation import answered_query
+
+        return answered_query(self._archive.job, name) or self.query(name)
+
+    def notice(self, name: str) -> str:
+        """What somebody who asks a query must know of the query files: what is wrong with them, or was changed since.
+
+        Cost: reading the files; where they were touched since the last refresh, understanding them.
+        """
+        from tidewheel.local.standing.derivation import answered_query
+
+        if self._archive.file is None or self.are_untouched():
+            return ""
+        found, called = self.understood(), shlex.quote(self._archive.called)
+        if self.wrong:
+            return f"some query files have faults: tidewheel query check {called}"
+        if answered_query(self._archive.job, name) in found.queries:
+            return ""
+        return (
+            f"the query files say something else of {name} than when it was answered last, and these are the answers "
+            f"to what they said then: tidewheel refresh {called}"
+        )
 
     def standing(self) -> list[Standing]:
         """The queries with how far their answers reach."""
         from tidewheel.local.standing.looking import standing
 
         with self._damage_named():
-            return standing(self._archive.job, self._standing(), self._archive.axis)
+            return standing(self._archive.job, list(self._standing().queries), self._archive.axis)
 
     def explain(self, name: str, *, technique: str = "", shared: bool = False) -> Explained:
         """A query's tree, what is kept for it, what is covered, why it would be redone, what techniques would cost.
@@ -191,7 +171,7 @@ class StandingQueries:
         from tidewheel.local.standing.looking import explained
 
         with self._damage_named():
-            queries = self._standing()
+            queries = list(self._standing().queries)
             return explained(self._archive.job, queries, name, technique, shared=shared, planner=self._planner)
 
     def plan(self, asked: Asked | None = None, *, rate_per_s: float | None = None) -> list[PoolPlan]:
@@ -218,7 +198,7 @@ class StandingQueries:
         from tidewheel.what_if import Stored, WhatIf, newcomer
 
         present = list(self.understood().queries)
-        new = self._compiled(self._new_texts(path, {one.name for one in present}))
+        new = self._compiled(self._new_texts(path, {one.name for one in present})).sound()
         queries = [*present, *new]
         refresh, known = self._refresh_of(queries), self._known(queries, rate_per_s)
         assignment = refresh.assignment()
@@ -295,44 +275,10 @@ class StandingQueries:
 
         return damage_named(self._archive.job)
 
-    def _read(self) -> tuple[list[QueryText], list[Fault]]:
-        """The queries that ask this archive, or do not say which; and the files that tell of none."""
-        texts, unread = read_texts(self._archive.folder)
-        return [text for text in texts if text.of in (self._archive_name, "")], unread
-
-    def _standing(self) -> list[Query]:
-        """The queries that are answered: those that are understood, and those that were before somebody broke them."""
-        from tidewheel.local.standing.derivation import answered_queries
-
-        found = self.understood()
-        return [*found.queries, *(found.as_before(answered_queries(self._archive.job)) if found.faults else ())]
-
-    def _asking_nobody(self) -> dict[str, Fault]:
-        """By name, queries of archives that have no file beside them: nobody will ever answer them."""
-        archives = {self._archive_name, *archive_names(self._archive.folder)}
-        known = f"the archives here are {', '.join(sorted(archives))}"
-        return {
-            text.name: text.fault("of", "there is no archive file of that name", known)
-            for text in read_texts(self._archive.folder)[0]
-            if text.of and text.of not in archives
-        }
-
-    def _astray(self) -> dict[str, Fault]:
-        """Those of them that this archive has answered so far: who mistypes its name does not give up the answers."""
-        from tidewheel.local.standing.derivation import answered_queries
-
-        nobody = self._asking_nobody()
-        answered = {query.name for query in answered_queries(self._archive.job)} if nobody else set()
-        return {name: fault for name, fault in nobody.items() if name in answered}
-
     @property
     def _planner(self) -> str:
         file = self._archive.file
         return file.queries.planner if file else ""
-
-    @property
-    def _archive_name(self) -> str:
-        return self._archive.snapshot().definition.name
 
     def to_json(self) -> list[dict[str, Any]]:
         """The queries for machines."""

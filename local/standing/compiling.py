@@ -1,10 +1,20 @@
-"""Queries as their files say them, against the archive's columns and slots: understood, or refused with every fault."""
+"""Queries as their files say them, against the archive's columns and slots: understood, or refused with every fault.
+
+Compiling takes milliseconds for each query, so a text that was compiled before is not compiled again: queries are known
+by the digest of their text and of all that it was compiled against (`basis_of`).
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
 
+import duckdb
+
+from tidewheel.commits.accounting import PROGRAM
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.page import Fault, faulty
@@ -33,6 +43,7 @@ class Understood:
     faults: tuple[Fault, ...] = ()
     at_fault: frozenset[str] = frozenset()
     some_unnamed: bool = False
+    files: str = ""  # the digest of the query files, if nothing is wrong with any
 
     @property
     def wrong(self) -> InvalidInput | None:
@@ -55,25 +66,72 @@ class Understood:
         return [one for one in stored if one.name not in good and (self.some_unnamed or one.name in self.at_fault)]
 
 
-def understood(texts: Sequence[QueryText], snapshot: Snapshot, inserted_at: str = "") -> Understood:
-    """The queries, typed; `inserted_at` is the column that places a record in time where the query names none."""
-    columns = {column.name: str(duckdb_type(column.type)) for column in snapshot.columns}
-    default = inserted_at if columns.get(inserted_at) in _MOMENTS else ""
-    parser = SelectParser(columns, sketches=installed())
+def understood(
+    texts: Sequence[QueryText],
+    snapshot: Snapshot,
+    inserted_at: str = "",
+    known: Mapping[str, Query] = MappingProxyType({}),
+) -> Understood:
+    """The queries, typed; `inserted_at` is the column that places a record in time where the query names none.
+
+    `known` has queries that were compiled before, by the digests of their texts.
+    """
+    compiler = _Compiler(snapshot, inserted_at)
     faults: list[Fault] = []
     queries = []
     names, some_unnamed = set(), False
     for text in texts:
-        terms = replace(text.terms, time=text.terms.time or default)
-        asked = settled(replace(text, terms=terms), snapshot.definition.axis.interval_us)
-        query, wrong = read_query(parser, asked) if text.select else (None, [])
-        misfitting = _misfits(query, text, columns, snapshot) if query and not text.faults else ()
-        mine = [*text.faults, *wrong, *misfitting]
+        query, mine = compiler.compiled(text, known)
         faults += mine
         names |= {text.name} if mine else set()
         some_unnamed |= bool(mine) and not text.is_named  # the name may be what is wrong
         queries += [query] if query and not mine else []
     return Understood(tuple(queries), tuple(faults), frozenset(names), some_unnamed)
+
+
+def basis_of(snapshot: Snapshot) -> str:
+    """All that decides what a text means, but for the text: the archive's columns and slots, and the programs."""
+    definition = snapshot.definition
+    axis = definition.axis
+    told = [_columns_of(snapshot), axis.interval_us, axis.epoch_us, definition.max_lifetime_us, PROGRAM]
+    return json.dumps([*told, duckdb.__version__, installed() is not None])
+
+
+def _columns_of(snapshot: Snapshot) -> dict[str, str]:
+    return {column.name: str(duckdb_type(column.type)) for column in snapshot.columns}
+
+
+@dataclass(frozen=True)
+class _Compiler:
+    """Compiles texts against one version of an archive."""
+
+    snapshot: Snapshot
+    inserted_at: str
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        return _columns_of(self.snapshot)
+
+    @cached_property
+    def basis(self) -> str:
+        return basis_of(self.snapshot)
+
+    @cached_property
+    def parser(self) -> SelectParser:
+        return SelectParser(self.columns, sketches=installed())
+
+    def compiled(self, text: QueryText, known: Mapping[str, Query]) -> tuple[Query | None, list[Fault]]:
+        """The query, and all that is wrong with its text."""
+        default = self.inserted_at if self.columns.get(self.inserted_at) in _MOMENTS else ""
+        terms = replace(text.terms, time=text.terms.time or default)
+        asked = settled(replace(text, terms=terms), self.snapshot.definition.axis.interval_us)
+        digest = asked.digest(self.basis)
+        if digest in known and not text.faults:
+            return known[digest], []
+        query, wrong = read_query(self.parser, asked) if text.select else (None, [])
+        if query is None or text.faults:
+            return None, [*text.faults, *wrong]
+        return replace(query, text=digest), list(_misfits(query, text, self.columns, self.snapshot))
 
 
 def _not_kept(query: Query) -> Iterator[tuple[str, str, str]]:

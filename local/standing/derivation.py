@@ -28,7 +28,15 @@ from tidewheel.local.standing.columns import (
 )
 from tidewheel.local.standing.derived import create_derived, definition_of, redefine
 from tidewheel.local.standing.owing import owed_of, with_owed, without_owed
-from tidewheel.local.standing.packing import queries_in, says_the_same, with_queries
+from tidewheel.local.standing.packing import (
+    KeptQueries,
+    files_in,
+    kept_queries,
+    queries_in,
+    query_in,
+    says_the_same,
+    with_queries,
+)
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import NOTHING_KEPT, Assignment, Kept, Plan, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
@@ -72,10 +80,30 @@ def stored_queries(answers: Snapshot) -> list[Query]:
     return queries_in(answers.definition.derived)
 
 
+def answered(job: ArchiveJob) -> KeptQueries:
+    """The queries that were answered so far, as they were, with the digests of what they were compiled from."""
+    return kept_queries(_answers_by(job))
+
+
 def answered_queries(job: ArchiveJob) -> list[Query]:
     """The queries that were answered so far, as they were."""
+    return list(answered(job).queries)
+
+
+def answered_query(job: ArchiveJob, name: str) -> Query | None:
+    """The query of a name as it was when it was answered last."""
+    return query_in(_answers_by(job), name)
+
+
+def answered_files(job: ArchiveJob) -> str:
+    """The digest of the query files that told of these queries."""
+    return files_in(_answers_by(job))
+
+
+def _answers_by(job: ArchiveJob) -> str:
+    """What the answers are derived by."""
     answers = derived_job(job, "answers")
-    return stored_queries(answers.snapshot()) if is_there(answers) else []
+    return answers.snapshot().definition.derived if is_there(answers) else ""
 
 
 @dataclass(frozen=True)
@@ -113,10 +141,11 @@ def derive(
     queries: Sequence[Query],
     plan: Plan,
     only_for: Mapping[str, Collection[str]] = MappingProxyType({}),
+    files: str = "",
 ) -> Derived:
     """The archive is observed, both derived archives are there, and say what they are derived by.
 
-    `only_for` names trees that serve no other queries than these any more.
+    `only_for` names trees that serve no other queries than these any more; `files` is the digest of the query files.
     """
     snapshot = job.snapshot()
     source = snapshot.definition
@@ -142,7 +171,7 @@ def derive(
         "of": job.location.uri,
         "slots_alive": _slots(source, max((query.terms.keep_us for query in queries), default=0)),
     }
-    asked = _told(with_queries(told, queries))
+    asked = _told(with_queries(told, queries, files))
     # Answers are compared as long as they are corrected.
     young = _slots(source, max((query.terms.revise_us for query in queries), default=0))
     asked = _define(answers, definition_of(source, "answers", ANSWER_KEY, asked), young, _answer_schema(queries))

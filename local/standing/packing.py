@@ -2,6 +2,9 @@
 
 The log has the definition as JSON within JSON within JSON, where each quote is eight characters: a thousand queries
 would be megabytes that whoever opens the archive reads. Archives of earlier programs have them as they are.
+
+Beside the queries stand digests: of the text that each was compiled from, so that no text is compiled twice, and of
+all query files together, so that files nobody has touched are not even parsed.
 """
 
 from __future__ import annotations
@@ -10,22 +13,58 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
-from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.query import DIGEST_BYTES, Query
 
 KEY = "queries"
+TEXTS, FILES = "texts", "files"
 
 
-def with_queries(told: Mapping[str, Any], queries: Iterable[Query]) -> dict[str, Any]:
-    """What is told of an archive, and the queries that it is derived by."""
+@dataclass(frozen=True)
+class KeptQueries:
+    """The queries of a definition; `files` is the digest of the query files that told of them, and of nothing wrong."""
+
+    queries: tuple[Query, ...] = ()
+    files: str = ""
+
+    def by_text(self) -> dict[str, Query]:
+        """The queries by the digests of their texts."""
+        return {query.text: query for query in self.queries if query.text}
+
+
+def with_queries(told: Mapping[str, Any], queries: Iterable[Query], files: str = "") -> dict[str, Any]:
+    """What is told of an archive, the queries that it is derived by, and the digest of the query files."""
+    queries = list(queries)
     text = json.dumps([query.to_json() for query in queries], sort_keys=True)
-    return {**told, KEY: b64encode(zlib.compress(text.encode())).decode()}
+    digests = b"".join(bytes.fromhex(query.text).rjust(DIGEST_BYTES, b"\0") for query in queries)
+    return {**told, KEY: _text(zlib.compress(text.encode())), TEXTS: _text(digests), FILES: files}
+
+
+def kept_queries(derived: str) -> KeptQueries:
+    """The queries in such a definition, with their digests; in that of any other archive, none."""
+    told = _unpacked(json.loads(derived or "{}"))
+    pairs = zip(told.get(KEY, ()), chain(_digests(told), repeat("")), strict=False)
+    queries = tuple(Query.from_json({**one, "text": digest}) for one, digest in pairs)
+    return KeptQueries(queries, told.get(FILES, ""))
 
 
 def queries_in(derived: str) -> list[Query]:
     """The queries in such a definition; in that of any other archive, none."""
-    return [Query.from_json(one) for one in _unpacked(json.loads(derived or "{}")).get(KEY, ())]
+    return list(kept_queries(derived).queries)
+
+
+def query_in(derived: str, name: str) -> Query | None:
+    """The query of a name in such a definition: no other is looked at, as there may be thousands."""
+    told = _unpacked(json.loads(derived or "{}")).get(KEY, ())
+    return next((Query.from_json(one) for one in told if one["name"] == name), None)
+
+
+def files_in(derived: str) -> str:
+    """The digest of the query files in such a definition."""
+    return str(json.loads(derived or "{}").get(FILES, ""))
 
 
 def says_the_same(derived: str, other: str) -> bool:
@@ -38,3 +77,13 @@ def _unpacked(told: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(packed, str):
         return told
     return {**told, KEY: json.loads(zlib.decompress(b64decode(packed)))}
+
+
+def _digests(told: Mapping[str, Any]) -> Iterable[str]:
+    packed = b64decode(told.get(TEXTS, ""))
+    found = (packed[at : at + DIGEST_BYTES] for at in range(0, len(packed), DIGEST_BYTES))
+    return (one.hex() if any(one) else "" for one in found)
+
+
+def _text(packed: bytes) -> str:
+    return b64encode(packed).decode()

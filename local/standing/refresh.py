@@ -69,6 +69,7 @@ class Refresh:
     planner: str = ""  # who decides which queries share a tree
     node: Node = ALONE  # one of several that refresh side by side
     budget_s: float | None = None  # nothing is begun after so many seconds; each refresh does something
+    files: str = ""  # the digest of the query files, if nothing is wrong with any
     again: range = NOTHING  # slots whose partials are made again, stale or not, and the answers that look into them
 
     def __post_init__(self) -> None:
@@ -100,7 +101,7 @@ class Refresh:
     def _run(self) -> Refreshed:
         self.failed = []
         if self.derived is None or not self.derived.is_told(self.job, self.queries):
-            self.derived = derive(self.job, self.queries, self.plan, self.only_for)
+            self.derived = derive(self.job, self.queries, self.plan, self.only_for, self.files)
         assignment = self.derived.assignment
         remove_parts(self.partials, frozenset(tree.name for tree in assignment.trees))
         self.dropped += remove_parts(self.answers, self._parts)

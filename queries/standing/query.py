@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
@@ -19,6 +19,7 @@ from tidewheel.indexing.toml.page import Fault
 
 LIVE = "live"
 PART_BYTES = 4
+DIGEST_BYTES = 8
 # What every answer tells of itself, before its groups and outputs and behind them.
 TOLD_FIRST = ("window_start", "window_end")
 TOLD_LAST = ("rows", "complete", "revision", "source_version", "slots_late")
@@ -91,6 +92,14 @@ class QueryText:
     is_named: bool = True  # or has the name of its file, for want of another
     fault: Callable[[str, str, str], Fault] = field(default=_no_fault, compare=False, repr=False)
 
+    def digest(self, basis: str) -> str:
+        """A digest of all that decides what the query means; `basis` tells of the archive and of the program."""
+        said = [
+            self.name, self.of, self.select, self.where, self.group_by, self.having, self.order_by, self.limit,
+            self.terms.to_json(), self.technique, basis,
+        ]  # fmt: skip
+        return blake2b(json.dumps(said).encode(), digest_size=DIGEST_BYTES).hexdigest()
+
 
 @dataclass(frozen=True)
 class Call:
@@ -159,6 +168,7 @@ class Query:
     limit: int | None
     terms: Terms
     technique: str = ""
+    text: str = field(default="", compare=False)  # the digest of the text that it was compiled from
 
     @cached_property
     def part(self) -> str:
@@ -168,11 +178,17 @@ class Query:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            **{one.name: getattr(self, one.name) for one in fields(self)},
+            "name": self.name,
+            "of": self.of,
             "calls": [one.to_json() for one in self.calls],
             "outputs": [one.to_json() for one in self.outputs],
             "groups": [one.to_json() for one in self.groups],
+            "where": self.where,
+            "having": self.having,
+            "order_by": self.order_by,
+            "limit": self.limit,
             "terms": self.terms.to_json(),
+            "technique": self.technique,
         }
 
     @staticmethod

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidewheel.commands.common import ARCHIVE, COUNT_MAX, DRY_RUN, MOMENT, NODE, command, opened
-from tidewheel.indexing.errors import TidewheelError
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
-    from tidewheel.archive import Archive
-    from tidewheel.queries.standing.query import QueryText
     from tidewheel.standing import StandingQueries
 
 
@@ -200,14 +197,14 @@ def refresh(output: Output, archive: str, **how: Any) -> None:
       tidewheel refresh netflow --from 2026-11-18T10:00Z --to 2026-11-18T11:00Z
     """
     with opened(output, archive, "comparing") as opened_archive:
-        before = opened_archive.queries.texts()
+        before = opened_archive.queries.files()
         done = opened_archive.queries.refreshed(**how)
         axis = opened_archive.axis
 
     from tidewheel.views.queries import refreshed_view
 
     output.show(done.to_json(), lambda: refreshed_view(done, axis, dry_run=how["dry_run"]))
-    if _edited(opened_archive, before):
+    if opened_archive.queries.files() != before:
         output.warn("query files were edited meanwhile: these are the answers as the files were before; refresh again")
     if done.wrong:
         raise done.wrong
@@ -217,14 +214,6 @@ def _tell_wrong(output: Output, queries: StandingQueries, archive: str) -> None:
     """Queries with faults keep nobody from the others, and are what they were when they were answered last."""
     if queries.wrong:
         output.warn(f"some query files have faults: tidewheel query check {archive}")
-
-
-def _edited(archive: Archive, before: list[QueryText]) -> bool:
-    """Whether the query files say something else now, or cannot be read just now."""
-    try:
-        return archive.queries.texts() != before
-    except TidewheelError:
-        return True
 
 
 @command
@@ -260,7 +249,7 @@ def ask(output: Output, archive: str, name: str, plot: str | None, **how: Any) -
     with opened(output, archive, "reading the answers") as opened_archive:
         queries = opened_archive.queries
         answers = queries.ask(name, **how)
-        drawn = None if plot is None else answer_plot(queries.query(name), answers)
+        drawn = None if plot is None else answer_plot(queries.answered(name), answers)
     if picture is not None and drawn is not None:
         draw(drawn, f"{name} of {archive}", picture)
         output.show({"query": name, "file": str(picture)}, lambda: f"{picture} was written")
@@ -268,4 +257,5 @@ def ask(output: Output, archive: str, name: str, plot: str | None, **how: Any) -
         output.show(answers_document(name, answers), lambda: drawn or answers_view(answers))
     if said := lacking(name, archive, answers):
         output.warn(said)
-    _tell_wrong(output, queries, archive)
+    if said := queries.notice(name):
+        output.warn(said)
