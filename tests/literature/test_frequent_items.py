@@ -153,6 +153,8 @@ def test_guarantees_on_random_streams():
             truth = _counted(young)
             bounds = window.bounds()
             assert truth == exact.counters
+            assert window.stored_pairs <= exact.stored_pairs
+            assert window.stored_pairs <= n * k
             assert window.delta == bounds.delta
             assert dict(window.counters) == {found.item: found.low for found in bounds.items}
             assert window.answer() == [(found.item, found.low) for found in bounds.reported()]

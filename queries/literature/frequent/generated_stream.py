@@ -5,9 +5,9 @@ Each item either repeats one of the hundred before it, or is drawn from 1,647 ty
 
 from __future__ import annotations
 
+import random
 from bisect import bisect_left
 from itertools import accumulate
-from random import Random
 
 TYPES = 1647
 SKEW = 1.2
@@ -16,7 +16,7 @@ REACH = 100
 
 
 def generated_items(length: int = 600_000, seed: int = 6, types: int = TYPES, skew: float = SKEW) -> list[int]:
-    chance = Random(seed).random
+    chance = random.Random(seed).random
     shares = list(accumulate(place**-skew for place in range(1, types + 1)))
     items: list[int] = []
     for place in range(length):
@@ -29,5 +29,5 @@ def generated_items(length: int = 600_000, seed: int = 6, types: int = TYPES, sk
 
 
 def starting_points(count: int = 100, below: int = 500_000, seed: int = 106) -> list[int]:
-    chance = Random(seed).random
+    chance = random.Random(seed).random
     return [int(chance() * below) for _ in range(count)]
