@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
@@ -18,10 +21,12 @@ from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_columns import with_new_columns
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.core.topics import known_offsets
+from tidewheel.indexing.errors import TidewheelError
 from tidewheel.jobs.data.drift import fitted
 from tidewheel.jobs.data.judge import Judge
 from tidewheel.jobs.data.schema import columns_of, delta_fields
 from tidewheel.jobs.data.source import Seen, SourceBatch, read_batch, refuse_missing
+from tidewheel.jobs.data.source_files import refuse_changed, refuse_unread
 from tidewheel.jobs.data.stored_rows import kept_frames
 from tidewheel.jobs.data.write import write_unparsed, write_work
 from tidewheel.jobs.process.session import open_session
@@ -52,11 +57,18 @@ def bring(one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
     lap("source")
     frames += kept_frames(spark, one.snapshot, batch.plan, batch.new)
     one.job.progress("writing")
-    written = write_work(one.job, one.snapshot, one.state, batch.plan, folder, frames, batch.rewritten)
-    written = _with_unparsed(one.job, batch, spark, folder, written)
+    try:
+        written = write_work(one.job, one.snapshot, one.state, batch.plan, folder, frames, batch.rewritten)
+        written = _with_unparsed(one.job, batch, spark, folder, written)
+    except TidewheelError:
+        # A file that was exchanged is why it failed, and a reason to try again. Spark may be gone as well.
+        with suppress(Py4JError, PySparkException, OSError):
+            _refuse_changed(one, batch, spark)
+        raise
+    _refuse_changed(one, batch, spark)
     lap("write")
     check_conserved(one.job.command("audit"), one.state, batch.plan, written)
-    refuse_missing(one.job.require_file(), plan.slots, written.slots)
+    _refuse_lacking(one, batch, spark, written)
     lap("check")
     return Work(
         batch.plan,
@@ -82,6 +94,18 @@ def _read(one: Try, plan: Plan, spark: SparkSession) -> _Judged:
         check_sizes(one.job.location, [change.file for change in plan.rewritten])
     columns = StructType([*columns_of(snapshot).fields, *new])
     return _Judged(plan, frame, batch, new, Judge(file, snapshot.definition, columns, plan))
+
+
+def _refuse_changed(one: Try, batch: _Judged, spark: SparkSession) -> None:
+    refuse_changed(spark, one.job.require_file().name, batch.source.listings)
+
+
+def _refuse_lacking(one: Try, batch: _Judged, spark: SparkSession, written: Written) -> None:
+    """Refuse slots that gave no record where some must have come."""
+    file, axis = one.job.require_file(), one.state.definition.axis
+    refuse_missing(file, batch.plan.slots, written.slots)
+    names = {slot: axis.name(slot) for slot in batch.plan.slots}
+    refuse_unread(spark, file.source, batch.source.listings, written.slots, names)
 
 
 def _with_unparsed(job: ArchiveJob, batch: _Judged, spark: SparkSession, folder: str, written: Written) -> Written:

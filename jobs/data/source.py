@@ -7,7 +7,7 @@ runs brings the same records.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -25,6 +25,7 @@ from tidewheel.indexing.core.slots import iso, moment, ranges_of
 from tidewheel.indexing.core.topics import readings
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.jobs.data.expressions import long, quoted, slot_of
+from tidewheel.jobs.data.source_files import FILE_FORMATS, Listing, list_files, refuse_unwritten
 from tidewheel.jobs.data.source_reader import TEXT_FORMATS, loaded, options_of, place_of
 from tidewheel.jobs.data.topic_client import asked
 from tidewheel.jobs.data.topic_frames import message_fields, topic_frames, with_message_columns
@@ -32,7 +33,6 @@ from tidewheel.jobs.process.java import first_line
 from tidewheel.storage.machine import machine_fault
 
 MISSING_NAMED_MAX = 5
-FORMATS_WITH_FOOTER = ("parquet", "orc", "avro")
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class SourceBatch:
     frames: tuple[DataFrame, ...]
     lineage: Mapping[int, tuple[str, ...]]
     offsets: Mapping[int, SlotOffsets] = field(default_factory=dict)
+    listings: tuple[Listing, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def read_batch(
     except (PySparkException, Py4JJavaError) as error:
         raise unreadable(file, error) from error
     frames = batch.frames or (_empty(spark, file, schema),)
-    return SourceBatch(tuple(_cleaned(frame, file) for frame in frames), batch.lineage, batch.offsets)
+    return replace(batch, frames=tuple(_cleaned(frame, file) for frame in frames))
 
 
 def refuse_missing(file: ArchiveFile, slots: Sequence[int], found: Collection[int]) -> None:
@@ -108,15 +109,16 @@ def unreadable(file: ArchiveFile, error: Exception) -> TidewheelError:
 def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> SourceBatch:
     source, axis = file.source, file.axis
     options = options_of(source)
-    frames, lineage = [], {}
+    frames, lineage, listings = [], {}, []
     for slot in slots:
         path = path_for_slot(source.path, axis.start_us(slot), axis.end_us(slot), slot)
-        found = _files_at(spark, path)
-        lineage[slot] = tuple(found)
-        _refuse_unwritten(source, axis.name(slot), found)
-        if found:
-            frame = _renamed(loaded(spark, source, options, known, path), source)
-            frames.append(frame.selectExpr("*", f"{long(slot)} as ins_slot"))
+        listed = Listing(path, list_files(spark, path), slot)
+        lineage[slot] = listed.lineage
+        refuse_unwritten(source, axis.name(slot), listed)
+        if listed.files:
+            frame = loaded(spark, source, options, known, path)
+            listings.append(replace(listed, frame=frame))
+            frames.append(_renamed(frame, source).selectExpr("*", f"{long(slot)} as ins_slot"))
         elif source.missing == "fail":
             raise InvalidInput(
                 f"the source of slot {axis.name(slot)} has no files at {path}. Nothing was changed",
@@ -124,23 +126,13 @@ def _read_files(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], kn
                 slot=slot,
                 path=path,
             )
-    return SourceBatch(tuple(frames), lineage)
-
-
-def _refuse_unwritten(source: Source, slot: str, found: Sequence[str]) -> None:
-    """Spark passes over files of no bytes; in a format that always has a footer they are writes that were cut off."""
-    unwritten = [name for name in found if name.endswith(" (0 bytes)")]
-    if unwritten and source.format in FORMATS_WITH_FOOTER:
-        raise InvalidInput(
-            f"the source of slot {slot} has {source.format} files of no bytes: {', '.join(unwritten[:3])}. "
-            "Nothing was changed",
-            "wait until they are written, or delete them",
-        )
+    return SourceBatch(tuple(frames), lineage, listings=tuple(listings))
 
 
 def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> SourceBatch:
     source, axis = file.source, file.axis
     options = options_of(source)
+    listings = _listed_anywhere(spark, source, options)
     frame = _renamed(loaded(spark, source, options, known), source)
     if source.time_column not in frame.columns:
         raise InvalidInput(
@@ -155,7 +147,15 @@ def _read_interval(spark: SparkSession, file: ArchiveFile, slots: Sequence[int],
     frame = frame.where(wanted).selectExpr("*", f"{slot} as ins_slot")
     place = place_of(source, options)
     said = {s: (f"{place} {iso(axis.start_us(s))}/{iso(axis.end_us(s))}",) for s in slots}
-    return SourceBatch((frame,), said)
+    return SourceBatch((frame,), said, listings=listings)
+
+
+def _listed_anywhere(spark: SparkSession, source: Source, options: Mapping[str, str]) -> tuple[Listing, ...]:
+    """Return the files of a reader's path, where it reads files; their slots are known once they are read."""
+    path = {key.lower(): value for key, value in options.items()}.get("path")
+    if not path or source.format.lower() not in FILE_FORMATS:
+        return ()
+    return (Listing(path, list_files(spark, path)),)
 
 
 def _read_python(spark: SparkSession, file: ArchiveFile, slots: Sequence[int], known: Collection[str]) -> SourceBatch:
@@ -192,25 +192,6 @@ def _callable(name: str) -> Callable[..., Any]:
             'give "package.module:function", importable where the job runs',
         ) from error
     return found
-
-
-def _files_at(spark: SparkSession, path: str) -> list[str]:
-    """The data files at a path or glob, as Hadoop lists them: names with sizes, hidden ones left out."""
-    jvm: Any = spark._jvm
-    hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
-    system = hadoop_path.getFileSystem(spark._jsc.hadoopConfiguration())
-    found: list[str] = []
-    pending = list(system.globStatus(hadoop_path) or [])
-    while pending:
-        status = pending.pop()
-        name = status.getPath().getName()
-        if name.startswith(("_", ".")):
-            continue
-        if status.isDirectory():
-            pending += list(system.listStatus(status.getPath()))
-        else:
-            found.append(f"{status.getPath().toString().removeprefix('file:')} ({status.getLen()} bytes)")
-    return sorted(found)
 
 
 def _empty(spark: SparkSession, file: ArchiveFile, schema: StructType | None) -> DataFrame:
