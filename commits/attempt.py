@@ -7,6 +7,7 @@ new plan asks for the same work. What was written is thrown away only while it i
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -26,6 +27,7 @@ from tidewheel.indexing.errors import Conflict, InvalidInput
 from tidewheel.indexing.printable import counted
 from tidewheel.storage.ledger_store import receipts_after, state_of
 
+LOG = logging.getLogger(__name__)
 TRIES_MAX = 20
 # Of the grace period, how much an attempt may use between its first file and its commit.
 GRACE_SHARE_MAX = 0.9
@@ -62,7 +64,15 @@ def attempt(job: ArchiveJob, procedure: Procedure, *, dry_run: bool = False) -> 
     try:
         return _Attempt(job, procedure, name, lease).run(dry_run)
     finally:
+        _released(lease)
+
+
+def _released(lease: Queue) -> None:
+    """Give the place in the queue back. What was committed stays so; a ticket that is left is passed by when stale."""
+    try:
         lease.release()
+    except OSError as error:
+        LOG.warning("a place in the queue of writers could not be given back; it runs out by itself: %s", error)
 
 
 class _Attempt:

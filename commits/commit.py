@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.schema import PrimitiveType
+from pyarrow import ArrowException
 
 from tidewheel.indexing.core.definition import STORED_COLUMNS, Definition
 from tidewheel.indexing.core.receipts import Receipt
@@ -23,6 +24,7 @@ from tidewheel.indexing.printable import one_line
 from tidewheel.storage.entry import NO_HOOKS, PARTITIONING, Entry, NewFile, entry_properties
 from tidewheel.storage.ledger_store import receipts_after
 from tidewheel.storage.location import Location
+from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import Snapshot, definition_field, open_snapshot
 from tidewheel.storage.statistics_columns import PROPERTY as STATISTICS_PROPERTY
 from tidewheel.storage.statistics_columns import stated
@@ -127,7 +129,8 @@ def _create(snapshot: Snapshot, entry: Entry) -> int:
                 "This attempt changed nothing",
                 "run the command again",
             ) from error
-        raise InvalidInput(
+        doing = f"while version {version} of archive {snapshot.definition.name} was written"
+        raise machine_fault(str(error), doing) or InvalidInput(
             f"version {version} of archive {snapshot.definition.name} could not be written: {one_line(str(error))}. "
             "Nothing was changed",
             "make room or give the right to write there, then run the command again",
@@ -143,10 +146,11 @@ def _receipts_since(snapshot: Snapshot, receipt: Receipt, error: Exception) -> l
     """
     try:
         return receipts_after(snapshot.newest(), snapshot.version)
-    except TidewheelError as unreadable:
+    except (TidewheelError, DeltaError, OSError, ArrowException) as unreadable:
         raise OutcomeUnknown(
             f"attempt {receipt.attempt} on archive {snapshot.definition.name} raised at its commit "
-            f"({one_line(str(error))}), and the log cannot be read to see whether it landed ({unreadable.message})",
+            f"({one_line(str(error))}), and the log cannot be read to see whether it landed "
+            f"({one_line(str(getattr(unreadable, 'message', unreadable)))})",
             f"look for the attempt before anything else: {snapshot.location.command('history')}",
             attempt=receipt.attempt,
         ) from error

@@ -24,6 +24,7 @@ from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.procedure import Hits, Lap, Procedure, Swept, Try
+from tidewheel.commits.standing_commit import standing_commit
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
 from tidewheel.indexing.core.plan import Plan
@@ -52,7 +53,8 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = 
     procedure = _Forget(selection, beside.digests)
     outcome = attempt(replace(job, file=None), procedure, dry_run=dry_run)
     if not dry_run:
-        beside = _swept(job, procedure)
+        with standing_commit(_stands(outcome), "what lies beside the archive, as its quarantine, is not swept yet"):
+            beside = _swept(job, procedure)
         reach("side_tables_swept")
     forgotten = Forgotten(
         outcome.plan, outcome.receipt, outcome.version, outcome.tries, beside.rows, rows_found=procedure.rows_found
@@ -60,6 +62,12 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = 
     if forgotten.found_nothing:
         LOG.warning("a forget found no record in the archive at %s, nor in its quarantine", job.location.uri)
     return forgotten
+
+
+def _stands(outcome: Outcome) -> str:
+    if outcome.version is None:
+        return "the archive holds no such record"
+    return f"version {outcome.version} stands, in which these records are forgotten"
 
 
 def _swept(job: ArchiveJob, procedure: _Forget) -> Swept:

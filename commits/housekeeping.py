@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 
 from deltalake.exceptions import DeltaError
+from pyarrow import ArrowException
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.fail_points import reach
@@ -30,5 +31,5 @@ def after_commit(job: ArchiveJob, version: int, before: TableState) -> None:
         reach("ledger_folded")
         job.table.write_checkpoint(snapshot)
         reach("checkpoint_written")
-    except (TidewheelError, DeltaError, OSError) as error:
+    except (TidewheelError, DeltaError, OSError, ArrowException) as error:
         LOG.warning("version %s is committed; its housekeeping failed and is tried again later: %s", version, error)

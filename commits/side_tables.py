@@ -10,26 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable, write_deltalake
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
+from tidewheel.commits.side_table_access import Access
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.side_tables import SideBatch
-from tidewheel.indexing.errors import Conflict, Damaged
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tidewheel.commits.archive import ArchiveJob
     from tidewheel.commits.written import Written
-
-TRIES_MAX = 10
-Made = TypeVar("Made")
 
 
 def _nothing_settled(snapshot: Snapshot) -> Callable[[int, str], bool]:
@@ -58,15 +55,21 @@ class SideTable:
 
     def open(self, archive: Location) -> DeltaTable | None:
         """The table, if anything ever came into it."""
-        place = self.location(archive)
+        access = self._access(archive)
+        return access.read(lambda: self._open(access))
+
+    def _open(self, access: Access) -> DeltaTable | None:
+        place = access.place
         try:
             return DeltaTable(place.delta_uri, storage_options=place.storage_options)
         except TableNotFoundError as error:
             if not any(info.path.endswith(".parquet") for info in place.files_below("")):
+                access.refuse_absent_archive()
                 return None
-            raise self._damaged(archive, error) from error
-        except (DeltaError, OSError) as error:
-            raise self._damaged(archive, error) from error
+            raise access.damaged(error) from error
+
+    def _access(self, archive: Location) -> Access:
+        return Access(self.name, archive, self.location(archive))
 
     def store(self, job: ArchiveJob, written: Written, attempt: str) -> bool:
         """Move what an attempt wrote for this table into it; whether there was something."""
@@ -74,7 +77,7 @@ class SideTable:
         if not paths:
             return False
         self._create_folder(job.location)
-        _retried(
+        self._access(job.location).change(
             lambda: self._append(job.location, self.rows(job, written, attempt)),
             before_again=lambda: self.discard(job, attempt),
         )
@@ -84,20 +87,30 @@ class SideTable:
 
     def discard(self, job: ArchiveJob, attempt: str) -> None:
         """Take back what earlier tries of an attempt stored: its rows count by its name, once. Cost: the table."""
-        table = self.open(job.location)
-        if table is not None:
-            table.delete(f"{self.attempt} = '{attempt}'")
+
+        def delete() -> None:
+            table = self.open(job.location)
+            if table is not None:
+                table.delete(f"{self.attempt} = '{attempt}'")
+
+        self._access(job.location).change(delete)
 
     def read(self, archive: Location, batches: Collection[tuple[int, str]] | None = None) -> pa.Table | None:
         """The rows that count: those of the batches given, or all. Cost: the files that may hold these slots."""
-        table = self.open(archive)
-        if table is None:
-            return None
         if batches is None:
-            return pa.table(table.to_pyarrow_table())
+            return self._rows(archive)[1]
         slots = pa.array(sorted({slot for slot, _ in batches}), pa.int64())
-        rows = pa.table(table.to_pyarrow_table(filters=pc.field(self.slot).isin(slots)))
-        return rows.filter(pa.array([key in batches for key in self.keys(rows)], pa.bool_()))
+        rows = self._rows(archive, filters=pc.field(self.slot).isin(slots))[1]
+        return None if rows is None else rows.filter(pa.array([key in batches for key in self.keys(rows)], pa.bool_()))
+
+    def _rows(self, archive: Location, **chosen: Any) -> tuple[DeltaTable | None, pa.Table | None]:
+        """The table at one version, with its rows."""
+
+        def read() -> tuple[DeltaTable | None, pa.Table | None]:
+            table = self.open(archive)
+            return table, None if table is None else pa.table(table.to_pyarrow_table(**chosen))
+
+        return self._access(archive).read(read)
 
     def keys(self, rows: pa.Table) -> list[tuple[int, str]]:
         """The slot and attempt of each row."""
@@ -114,11 +127,10 @@ class SideTable:
 
     def sweep(self, archive: Location, matching: Callable[[pa.Table], Iterable[int]], *, dry_run: bool) -> int:
         """Remove the records at the positions that `matching` gives; how many. Cost: the table, rewritten if any."""
-        return _retried(lambda: self._sweep(archive, matching, dry_run))
+        return self._access(archive).change(lambda: self._sweep(archive, matching, dry_run))
 
     def _sweep(self, archive: Location, matching: Callable[[pa.Table], Iterable[int]], dry_run: bool) -> int:
-        table = self.open(archive)
-        rows = pa.table(table.to_pyarrow_table()) if table is not None else None
+        table, rows = self._rows(archive)
         if table is None or rows is None or not rows.num_rows:
             return 0
         # What was forgotten before is no record any more.
@@ -146,26 +158,3 @@ class SideTable:
         """delta-rs creates the table's own folder, not the one above it."""
         if archive.is_local:
             archive.filesystem.create_dir(self.location(archive).root)
-
-    def _damaged(self, archive: Location, error: Exception) -> Damaged:
-        uri = self.location(archive).uri
-        return Damaged(
-            f"the {self.name} at {uri} cannot be read: {error}",
-            f"move {uri} away, then bring the slots that had records in it again: "
-            "tidewheel backfill ARCHIVE --from START --to END",
-        )
-
-
-def _retried(piece: Callable[[], Made], before_again: Callable[[], None] = lambda: None) -> Made:
-    """A change of a side table, made again where another writer changed it at the same moment."""
-    for left in reversed(range(TRIES_MAX)):
-        try:
-            return piece()
-        except DeltaError as error:
-            if not left:
-                raise Conflict(
-                    f"a table beside the archive could not be changed in {TRIES_MAX} tries: {error}",
-                    "run the command again; if it fails again, look at the table's folder",
-                ) from error
-            before_again()
-    raise AssertionError("the last try returns or raises")

@@ -12,7 +12,7 @@ The marks are empty files, `_tidewheel/floor/<version>` and `_tidewheel/undo/<at
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from tidewheel.indexing.errors import OutcomeUnknown, TidewheelError
 from tidewheel.storage.location import SIDE_FOLDER, Location
@@ -47,7 +47,9 @@ def announced(location: Location, attempt: str) -> Iterator[None]:
         if not isinstance(error, OutcomeUnknown):
             withdraw(location, [mark])
         raise
-    withdraw(location, [mark])
+    # The undo is committed by now, whatever becomes of its mark: the next vacuum takes it.
+    with suppress(OSError):
+        withdraw(location, [mark])
 
 
 def undos(location: Location) -> list[str]:

@@ -34,6 +34,7 @@ class Handle:
         self.source = target.source
         self.called = target.called if target.file or target.source else ""
         self.folder = target.folder or archives_folder()
+        self._axis = target.file.axis if target.file else None
         self._clock = clock
         self._progress = progress
 
@@ -48,9 +49,11 @@ class Handle:
         start_us = moment_us(start)
         return axis.slots_between(start_us, start_us + axis.interval_us if end is None else moment_us(end))
 
-    @cached_property
+    @property
     def axis(self) -> TimeAxis:
-        return self.file.axis if self.file else self.snapshot().definition.axis
+        if self._axis is None:
+            self._axis = self.snapshot().definition.axis
+        return self._axis
 
     @cached_property
     def location(self) -> Location:
@@ -82,7 +85,9 @@ class Handle:
         """The newest version of the table."""
         from tidewheel.storage.snapshot import open_snapshot
 
-        return open_snapshot(self.location)
+        found = open_snapshot(self.location)
+        self._axis = found.definition.axis  # what was done can be shown then, whether the store is still there or not
+        return found
 
     def now_us(self) -> int:
         if self._clock is not None:

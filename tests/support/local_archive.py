@@ -53,10 +53,11 @@ class LocalArchive:
     now_us: int = field(default_factory=now_us)
     grace_us: int = 3600 * 1_000_000
     key: tuple[str, ...] = ("k",)
+    url: str = ""  # where the table lies, if not in the folder
 
     @property
     def job(self) -> ArchiveJob:
-        return archive_job(Location.of(self.folder / "table"), clock=lambda: self.now_us)
+        return archive_job(Location.of(self.url or self.folder / "table"), clock=lambda: self.now_us)
 
     def create(self, strategy: Strategy = Strategy.EXPIRE_REBUILD, classes: int = 3) -> LocalArchive:
         layout = Layout(LayoutKind.ROUND_ROBIN, 1, classes, self.span)

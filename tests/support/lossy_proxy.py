@@ -42,6 +42,10 @@ class LossyProxy:
     def away(self) -> Away | None:
         return self.then if self.lost and not self.is_back.is_set() else None
 
+    def goes(self, how: Away) -> None:
+        self.then, self.is_back = how, threading.Event()
+        self.lost.append("everything")
+
     def comes_back(self) -> None:
         self.is_back.set()
 

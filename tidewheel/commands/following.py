@@ -39,9 +39,19 @@ def show_followed(
     """What a command did, and then what became of the standing queries that ask the archive."""
     if not output.as_json:
         output.show(document, view)
-    told = _follow(output, archive) if follows else {}
+    told = _told(output, archive) if follows else {}
     if output.as_json:
         output.show({**document, **told}, view)
+
+
+def _told(output: Output, archive: Archive) -> dict[str, Any]:
+    """Follow; where that cannot even be tried, say so beside what was done."""
+    try:
+        return _follow(output, archive)
+    except Exception as error:
+        wrong = told_of(error, output.archive)
+        output.warn(f"what the command did stays; its standing queries were not looked for: {wrong.message}")
+        return {"refresh": {"error": _said(wrong)}}
 
 
 def _follow(output: Output, archive: Archive) -> dict[str, Any]:
