@@ -18,7 +18,7 @@ from tests.support.services import object_store
 from tidewheel.cli import main
 from tidewheel.storage import location
 
-Store = tuple[Callable[[], None], Callable[[], None]]
+Store = tuple[Callable[[], object], Callable[[], object]]
 COMMANDS = {
     "expire": ["expire", "m", "--through", "1970-01-01T00:06Z"],
     "forget": ["forget", "m", "--key", "a", "--yes"],

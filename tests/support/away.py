@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,18 +18,16 @@ from tidewheel.commits import attempt
 from tidewheel.commits.unstored import ATTEMPT, CAME, UNSTORED_TABLE
 from tidewheel.indexing.core.slots import moment
 
-LEAST_S = 0.03
 
-
-def folder_away(folder: Path) -> tuple[Callable[[], None], Callable[[], None]]:
+def folder_away(folder: Path) -> tuple[Callable[[], object], Callable[[], object]]:
     """A mount that is gone for a while: how it goes, and comes back."""
     elsewhere = folder.with_name(f"{folder.name}.elsewhere")
-    return lambda: folder.rename(elsewhere) and None, lambda: elsewhere.rename(folder) and None
+    return partial(shutil.move, folder, elsewhere), partial(shutil.move, elsewhere, folder)
 
 
 @contextmanager
 def away_after_commit(
-    goes: Callable[[], None], comes: Callable[[], None], after_s: float, for_s: float
+    goes: Callable[[], object], comes: Callable[[], object], after_s: float, for_s: float
 ) -> Iterator[list[str]]:
     """From so long after each first commit for so long; gives whether it was away at all."""
     went: list[str] = []
