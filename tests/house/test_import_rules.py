@@ -14,6 +14,7 @@ from tests.support.import_faults import (
     cycle_faults,
     guest_faults,
     import_faults,
+    literature_faults,
     sources_in,
 )
 from tests.support.import_rules import GUESTS, TREES
@@ -30,6 +31,10 @@ def test_rooms_import_only_what_they_may():
 
 def test_rooms_are_named_through_the_package():
     _check(bare_room_faults, (*TREES, *GUESTS))
+
+
+def test_the_literature_is_imported_by_what_shows_it_alone():
+    _check(literature_faults, TREES)
 
 
 def test_guests_import_each_other_one_way():
@@ -71,6 +76,9 @@ def test_each_room_is_read_once_and_under_its_own_name():
         ("queries/plan.py", "from tidewheel.queries import kernels"),
         ("queries/plan.py", "from .kernels import folds"),
         ("queries/kernels/folds.py", "import duckdb"),
+        ("queries/statements/plan.py", "from tidewheel.queries.literature.state import entries"),
+        ("queries/literature/state/fifo.py", "from tidewheel.queries.literature.joins import eager"),
+        ("queries/literature/joins/eager.py", "import numpy"),
         ("queries/kernels/folds.py", "import random"),
         ("queries/kernels/folds.py", "from tidewheel.storage import log"),
         ("storage/log.py", "from tidewheel import jobs"),
@@ -108,6 +116,24 @@ def test_a_forbidden_import_is_seen(path, line):
 def test_an_allowed_import_passes(path, line):
     source = Source(path, line)
     assert not import_faults(source) + bare_room_faults(source) + ban_faults(source)
+
+
+@pytest.mark.parametrize(
+    "path", ["local/hand.py", "jobs/update.py", "commits/commit.py", "sql/reader.py", "tidewheel/cli.py"]
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tidewheel.queries.literature.engines import ENGINES",
+        "def f():\n    from tidewheel.queries.literature import engines",
+        "from tidewheel.queries import literature",
+        "import tidewheel.queries.literature.joins.eager",
+    ],
+)
+def test_the_literature_is_not_for_who_serves_an_archive(path, line):
+    assert literature_faults(Source(path, line))
+    assert not literature_faults(Source("tidewheel/commands/tracing.py", line))
+    assert not literature_faults(Source(path, "from tidewheel.queries.statements import plan"))
 
 
 @pytest.mark.parametrize(

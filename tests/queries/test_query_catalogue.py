@@ -27,7 +27,10 @@ OWN = (
     "planning/placement",
     "scheduling",
     "synopses",
+    "statements",
+    "literature",
     "literature/state",
+    "literature/joins",
     "",
 )
 

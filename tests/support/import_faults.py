@@ -12,6 +12,8 @@ from tests.support.import_rules import (
     BANS,
     FOLDERS,
     GUESTS,
+    LITERATURE,
+    LITERATURE_READERS,
     NO_FILES,
     PURE,
     ROOMS,
@@ -131,6 +133,17 @@ def import_faults(source: Source) -> list[str]:
         elif owner not in ROOMS:  # bare rooms are the next rule's
             faults.append(f"{where}: {source.room} may not import {owner}")
     return faults
+
+
+def literature_faults(source: Source) -> list[str]:
+    """Return the imports of the literature's engines by anything but the command that shows them."""
+    if source.path.startswith(LITERATURE_READERS):
+        return []
+    return [
+        f"{source.path}:{found.line}: {source.room} may not import {LITERATURE}"
+        for found in source.imports
+        if f"{found.name}.{found.member}.".startswith(f"{LITERATURE}.")
+    ]
 
 
 def bare_room_faults(source: Source) -> list[str]:

@@ -29,6 +29,8 @@ class Rule:
 OUTSIDE = _names("time random io os pathlib shutil tempfile glob subprocess socket http urllib sqlite3")
 CORE = "tidewheel.indexing tidewheel.indexing.core"
 QUERIES = "tidewheel.queries tidewheel.queries.operations tidewheel.queries.techniques"
+STATEMENTS = "tidewheel.queries.statements tidewheel.indexing"
+SHELF = f"tidewheel.queries.literature tidewheel.queries.literature.state {STATEMENTS}"
 SPARK = "tidewheel.commits tidewheel.indexing.* tidewheel.storage pyspark py4j delta deltalake pyarrow"
 
 # By path: the longest prefix of a file's path is its row.
@@ -60,7 +62,11 @@ RULES = {
         ),
         never=OUTSIDE,
     ),
-    "queries/literature/state": Rule(_names("tidewheel.queries.literature.state tidewheel.indexing"), never=OUTSIDE),
+    "queries/statements": Rule(_names(STATEMENTS), never=OUTSIDE),
+    # The literature's engines stand on plans; who serves an archive stands on none of them (LITERATURE_READERS).
+    "queries/literature": Rule(_names(f"{SHELF} tidewheel.queries.literature.joins"), never=OUTSIDE),
+    "queries/literature/state": Rule(_names(f"tidewheel.queries.literature.state {STATEMENTS}"), never=OUTSIDE),
+    "queries/literature/joins": Rule(_names(f"{SHELF} tidewheel.queries.literature.joins"), never=OUTSIDE),
     # The same decisions over arrays: still without any I/O.
     "queries/kernels": Rule(
         _names(f"{QUERIES} tidewheel.queries.kernels tidewheel.indexing numpy pyarrow"), never=OUTSIDE
@@ -113,6 +119,10 @@ RULES = {
 TREES = (*ROOMS, "tidewheel")
 FOLDERS = tuple(sorted((path for path in RULES), key=len, reverse=True))
 PURE = tuple(path for path in RULES if path.split("/")[0] in ("indexing", "queries"))
+
+# The literature's engines show how an archive's stream would fare in them: nothing else of tidewheel asks them.
+LITERATURE = "tidewheel.queries.literature"
+LITERATURE_READERS = ("queries/literature/", "tidewheel/tracing.py", "tidewheel/commands/tracing.py")
 
 # Random numbers drive the oracle's histories, from a seed that the caller names.
 SEEDED = ("oracle", "simulat", "generate")
