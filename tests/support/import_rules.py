@@ -64,9 +64,8 @@ RULES = {
     ),
     "queries/statements": Rule(_names(STATEMENTS), never=OUTSIDE),
     # The literature's engines stand on plans; who serves an archive stands on none of them (LITERATURE_READERS).
-    "queries/literature": Rule(_names(f"{SHELF} tidewheel.queries.literature.joins"), never=OUTSIDE),
+    "queries/literature": Rule(_names(f"{QUERIES} {SHELF}"), never=OUTSIDE),
     "queries/literature/state": Rule(_names(f"tidewheel.queries.literature.state {STATEMENTS}"), never=OUTSIDE),
-    "queries/literature/joins": Rule(_names(f"{SHELF} tidewheel.queries.literature.joins"), never=OUTSIDE),
     # The same decisions over arrays: still without any I/O.
     "queries/kernels": Rule(
         _names(f"{QUERIES} tidewheel.queries.kernels tidewheel.indexing numpy pyarrow"), never=OUTSIDE
