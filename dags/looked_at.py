@@ -139,7 +139,7 @@ def _answers(archive: Archive) -> tuple[Sequence[Answers], str]:
     """The newest answers of every standing query; what is wrong with the query files."""
     queries = archive.queries
     try:
-        found = [one.query for one in queries.standing()] if queries.texts() else []
+        found = [one.query for one in queries.standing()] if queries.are_there() else []
         return [_answered(archive, query) for query in found], queries.wrong.message if queries.wrong else ""
     except TidewheelError as error:
         return (), error.message

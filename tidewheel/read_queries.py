@@ -32,6 +32,10 @@ class ReadQueries:
         """The query files beside the archive file, as they are now."""
         return QueryFiles.read(self._archive.folder)
 
+    def are_there(self) -> bool:
+        """Whether a query asks this archive, or did so when it was refreshed last."""
+        return self._archive.location.derived("answers").has_log() or bool(self.texts())
+
     def texts(self) -> list[QueryText]:
         """The queries that ask this archive, as their files say them."""
         return self._asking_it(self.files().texts()[0])
@@ -105,7 +109,8 @@ class ReadQueries:
 
     def _asking_it(self, texts: list[QueryText]) -> list[QueryText]:
         """The queries that ask this archive, or do not say which."""
-        return [text for text in texts if text.of in (self._archive_name, "")]
+        asked = (self._archive_name, "")
+        return [text for text in texts if text.of in asked]
 
     def _asking_nobody(self, texts: list[QueryText]) -> dict[str, Fault]:
         """By name, queries of archives that have no file beside them: nobody will ever answer them."""

@@ -52,7 +52,7 @@ def _standing(archive: Archive) -> tuple[list[Standing], TidewheelError | None]:
     """The archive's standing queries, and what is wrong with their files: an archive is looked at all the same."""
     queries = archive.queries
     try:
-        return (queries.standing(), queries.wrong) if queries.texts() else ([], None)
+        return (queries.standing(), queries.wrong) if queries.are_there() else ([], None)
     except TidewheelError as error:
         return [], error
 

@@ -16,7 +16,7 @@ from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Query, name_of_part
 from tidewheel.views.figures import count, short_iso, slots_name
 from tidewheel.views.rows import value_text
-from tidewheel.views.tables import Rows, plain_table
+from tidewheel.views.tables import Rows, long_table, plain_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,30 +32,34 @@ def queries_view(queries: Sequence[Query]) -> RenderableType:
     """The queries as they are understood."""
     if not queries:
         return "no query asks this archive; write one: tidewheel query new ARCHIVE NAME"
-    table = plain_table("query", "answers", "by", "window", "slide", "counts", left=(0, 1, 2, 5))
-    for query in queries:
-        table.add_row(
-            query.name,
-            ", ".join(f"{one.name} {one.sql_type}" for one in query.outputs),
-            ", ".join(one.name for one in query.groups),
-            _window(query),
-            duration_text(query.terms.slide_us),
-            query.terms.counts.value,
-        )
-    return table
+    headers = ("query", "answers", "by", "window", "slide", "counts")
+    return long_table(headers, [_query_row(query) for query in queries], left=(0, 1, 2, 5))
+
+
+def _query_row(query: Query) -> tuple[str, ...]:
+    return (
+        query.name,
+        ", ".join(f"{one.name} {one.sql_type}" for one in query.outputs),
+        ", ".join(one.name for one in query.groups),
+        _window(query),
+        duration_text(query.terms.slide_us),
+        query.terms.counts.value,
+    )
 
 
 def standing_view(told: Sequence[Standing]) -> RenderableType:
     """The queries with how far their answers reach."""
     if not told:
         return "no query asks this archive; write one: tidewheel query new ARCHIVE NAME"
-    table = plain_table("query", "window", "slide", "slots answered", "through", "behind", left=(0, 4))
-    for one in told:
-        through = "" if one.given_through is None else iso(one.axis.end_us(one.given_through))
-        slide = duration_text(one.query.terms.slide_us)
-        behind = duration_text(one.lag_us) if one.lag_us else ""
-        table.add_row(one.query.name, _window(one.query), slide, count(one.slots_given), through, behind)
-    return table
+    headers = ("query", "window", "slide", "slots answered", "through", "behind")
+    return long_table(headers, [_standing_row(one) for one in told], left=(0, 4))
+
+
+def _standing_row(one: Standing) -> tuple[str, ...]:
+    through = "" if one.given_through is None else iso(one.axis.end_us(one.given_through))
+    slide = duration_text(one.query.terms.slide_us)
+    behind = duration_text(one.lag_us) if one.lag_us else ""
+    return one.query.name, _window(one.query), slide, count(one.slots_given), through, behind
 
 
 def lag_view(told: Sequence[Standing], archive: str) -> RenderableType:

@@ -6,13 +6,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from tidewheel.indexing.printable import printable
 
 _UNBOUND = 1_000_000
+_LAID_OUT_MAX = 200
 
 
 def plain_table(*headers: str, left: Collection[int] = (), title: str | None = None) -> Table:
@@ -23,6 +25,25 @@ def plain_table(*headers: str, left: Collection[int] = (), title: str | None = N
     for position, header in enumerate(headers):
         table.add_column(printable(header), justify="left" if position in left else "right", overflow="fold")
     return table
+
+
+def long_table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> RenderableType:
+    """A table of any length: a long one is plain lines, as rich takes a second to lay out 2,000 rows."""
+    if len(rows) <= _LAID_OUT_MAX:
+        table = plain_table(*headers, left=left)
+        for row in rows:
+            table.add_row(*row)
+        return table
+    widths = [max(map(cell_len, cells)) for cells in zip(headers, *rows, strict=True)]
+    lines = [headers, ["─" * width for width in widths], *rows]
+    return Text("\n".join(_line(cells, widths, left) for cells in lines), no_wrap=True, overflow="ignore")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: Collection[int]) -> str:
+    """One line of a table whose columns are so wide."""
+    padding = [" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)]
+    pairs = zip(cells, padding, strict=True)
+    return " ".join(cell + pad if at in left else pad + cell for at, (cell, pad) in enumerate(pairs)).rstrip()
 
 
 @dataclass(frozen=True)
