@@ -27,10 +27,15 @@ class ReadQueries:
     def __init__(self, archive: Handle) -> None:
         self._archive = archive
         self.wrong: InvalidInput | None = None  # with the files, when they were read last
+        self._read: QueryFiles | None = None
 
     def files(self) -> QueryFiles:
         """The query files beside the archive file, as they are now."""
         return QueryFiles.read(self._archive.folder)
+
+    def were_edited(self) -> bool:
+        """Whether the query files say something else now than when they were read last."""
+        return self._read is not None and self.files() != self._read
 
     def are_there(self) -> bool:
         """Whether a query asks this archive, or did so when it was refreshed last."""
@@ -46,6 +51,7 @@ class ReadQueries:
         from tidewheel.local.standing.derivation import answered
 
         files, kept = self.files(), answered(self._archive.job)
+        self._read = files
         digest = self._digest(files)
         if digest and digest == kept.files:
             self.wrong = None

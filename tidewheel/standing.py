@@ -89,7 +89,7 @@ class StandingQueries(ReadQueries):
             )
             if dry_run:
                 return replace(refresh.compare(), misread=self.wrong)
-            guard_refresh(job, queries, allow_many=allow_many)
+            guard_refresh(refresh.job, queries, allow_many=allow_many)
             return replace(refresh.run(), misread=self.wrong)
 
     def observe(self) -> None:

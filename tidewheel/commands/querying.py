@@ -197,14 +197,13 @@ def refresh(output: Output, archive: str, **how: Any) -> None:
       tidewheel refresh netflow --from 2026-11-18T10:00Z --to 2026-11-18T11:00Z
     """
     with opened(output, archive, "comparing") as opened_archive:
-        before = opened_archive.queries.files()
         done = opened_archive.queries.refreshed(**how)
         axis = opened_archive.axis
 
     from tidewheel.views.queries import refreshed_view
 
     output.show(done.to_json(), lambda: refreshed_view(done, axis, dry_run=how["dry_run"]))
-    if opened_archive.queries.files() != before:
+    if opened_archive.queries.were_edited():
         output.warn("query files were edited meanwhile: these are the answers as the files were before; refresh again")
     if done.wrong:
         raise done.wrong
