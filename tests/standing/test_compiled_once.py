@@ -14,6 +14,7 @@ from tidewheel.local.standing import compiling
 from tidewheel.local.standing.packing import kept_queries, with_queries
 from tidewheel.queries.standing.query import QueryText
 from tidewheel.query_files import QueryFiles
+from tidewheel.sql.select_parser import SelectParser
 from tidewheel.sql.selects import read_query
 
 
@@ -37,7 +38,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the queries that are compiled from now on."""
     names: list[str] = []
 
-    def told(parser: compiling.SelectParser, text: QueryText) -> object:
+    def told(parser: SelectParser, text: QueryText) -> object:
         names.append(text.name)
         return read_query(parser, text)
 
