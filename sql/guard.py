@@ -3,15 +3,15 @@
 The sandbox already keeps a statement from files that are not the version's. This check closes the rest: naming one
 of the version's files directly would show records that have expired, and COPY could write over it. It looks at
 DuckDB's own syntax tree, in which DuckDB 2.0 has INSERT, DELETE and COPY inside WITH as well; kinds of node that
-are not listed here are refused. So are the functions that tell of the process instead of its records: the settings
-name every data file.
+are not listed here are refused. So are functions that open files, tell of the program instead of its records or take
+SQL as a text: `sql.functions` knows each.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,14 +20,12 @@ import duckdb
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import one_line
 from tidewheel.sql.connections import open_connection
+from tidewheel.sql.functions import READING, Kind, known_functions
 from tidewheel.sql.quoting import Sql, quote_literal
 from tidewheel.sql.session_views import ALONE
 
-# Table functions that read nothing but their arguments, and the macros over `live`.
-TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree"})
+# The macros over `live`.
 PROBES = frozenset({"probe", "probe_range"})
-# Of settings and variables, of a file's minimum and maximum with what has expired, of views; and into DuckDB's log.
-FUNCTIONS_REFUSED = frozenset({"current_setting", "getvariable", "stats", "pg_get_viewdef", "write_log"})
 QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 SOURCES = frozenset(
     {"EMPTY", "BASE_TABLE", "TABLE_FUNCTION", "SUBQUERY", "JOIN", "EXPRESSION_LIST", "PIVOT", "SHOW_REF"}
@@ -54,7 +52,9 @@ class Surroundings:
 
     @property
     def functions(self) -> frozenset[str]:
-        return TABLE_FUNCTIONS | (PROBES if self.probes else frozenset())
+        """What may stand behind FROM with arguments: what reads nothing but these, and the macros."""
+        taken = (name for name, kind in known_functions().tables.items() if kind in READING)
+        return frozenset((*taken, *(PROBES if self.probes else ())))
 
 
 def checked_query(connection: duckdb.DuckDBPyConnection, query: str, around: Surroundings) -> Sql:
@@ -64,8 +64,11 @@ def checked_query(connection: duckdb.DuckDBPyConnection, query: str, around: Sur
         raise InvalidInput(f"{len(statements)} statements were given", "give one SELECT")
     nodes = list(syntax_nodes(statements))
     with_queries: set[tuple[str, ...]] = {(name,) for node in nodes for name in _with_names(node)}
+    behind_from = {id(node["function"]) for node in nodes if node.get("type") == "TABLE_FUNCTION"}
     for node in nodes:
         _check(node, around, with_queries)
+        if "function_name" in node and id(node) not in behind_from:
+            refuse_call(node, READING, around.remedy)
     return Sql(query)
 
 
@@ -92,6 +95,12 @@ def archives_named(query: str) -> list[str]:
             f"name it before the query, or select from archives by their names instead of {ALONE}",
         )
     return sorted(name for name in named if name.lower() not in with_queries)
+
+
+def refuse_call(node: Mapping[str, Any], taken: frozenset[Kind], remedy: str) -> None:
+    """Refuse a call of a kind that is not taken."""
+    if wrong := known_functions().why_refused(node, taken):
+        raise InvalidInput(wrong, remedy)
 
 
 def syntax_tree(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
@@ -131,11 +140,6 @@ def _check(node: dict[str, Any], around: Surroundings, with_queries: set[tuple[s
         raise InvalidInput(f"a query here only reads, it cannot do {_words(kind)}", "give one SELECT")
     if "alias" in node and "sample" in node and "class" not in node and kind not in SOURCES:
         raise InvalidInput(f"a query cannot read from {_words(kind)} here", around.remedy)
-    if str(node.get("function_name")).lower() in FUNCTIONS_REFUSED:
-        raise InvalidInput(
-            f"a query cannot call {node['function_name']} here: it tells of the program, not of the records",
-            around.remedy,
-        )
     if kind == "BASE_TABLE":
         views = {tuple(name.lower().split(".")) for name in around.views}
         _check_name(node, views | with_queries, "table", around.remedy)

@@ -1,14 +1,14 @@
 """SQL texts of a standing query as DuckDB's syntax trees, and trees as SQL again; types from empty tables.
 
-A function that gives another result on the next call, a subquery, a window function: refused, as an answer has to be
-the same however often it is computed.
+Every text of a query, whichever clause it is, goes through one check. What is not the same however often it is computed
+is refused: a function that is not repeatable (`sql.functions`), a subquery, a window function.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +19,20 @@ from tidewheel.indexing.printable import first_line
 from tidewheel.queries.aggregates import HOLISTIC, MAKERS
 from tidewheel.queries.operations.approximate import DistinctSketches
 from tidewheel.sql.connections import open_connection
+from tidewheel.sql.functions import REPEATED, WORDS, known_functions
 from tidewheel.sql.guard import syntax_nodes, syntax_tree
 from tidewheel.sql.quoting import quote_identifier
 
 Node = dict[str, Any]
+_REFUSED = {
+    "SUBQUERY": ("a subquery", "a standing query reads its archive's records only"),
+    "WINDOW": ("a window function", "the query's window is window; fold with an aggregate"),
+    "STAR": ("a star", "name what is answered"),
+    "PARAMETER": ("a parameter", "write the value"),
+    "POSITIONAL_REFERENCE": ("a column's number", "write its name"),
+    "DEFAULT": ("a default", "write the value"),
+}
+_ROWS = frozenset({"unnest", "generate_subscripts", "regexp_split_to_table"})
 # Words that do not stand in double quotes.
 _WORD = re.compile(r'(?<!")\b\w+\b(?!")')
 
@@ -47,25 +57,29 @@ class SelectParser:
         listed = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in self.columns.items())
         self.connection.execute(f"CREATE OR REPLACE TABLE records ({listed})")
         rows = self.connection.execute(
-            "SELECT function_name, bool_or(function_type = 'aggregate'), bool_or(stability <> 'CONSISTENT') "
-            "FROM duckdb_functions() GROUP BY ALL"
+            "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'aggregate'"
         ).fetchall()
-        self._aggregates = {name for name, is_aggregate, _ in rows if is_aggregate} | MAKERS.keys() | set(HOLISTIC)
-        self._unstable = {name for name, _, unstable in rows if unstable}
+        self.folding = frozenset(MAKERS) | frozenset(HOLISTIC)
+        self._aggregates = {name for (name,) in rows} | self.folding
+        self._bare = self._read("", "SELECT", "1")
 
-    def expressions(self, key: str, text: str) -> list[Node]:
-        """The expressions of a text that would stand behind SELECT."""
-        try:
-            statements = syntax_tree(self.connection, f"SELECT {text}\n")
-        except InvalidInput as error:
-            raise Refused(key, error.message, self._to_write(text)) from error
-        node = statements[0]["node"] if len(statements) == 1 else {}
-        empty = node.get("from_table", {}).get("type") == "EMPTY" and not node.get("modifiers")
-        if node.get("type") != "SELECT_NODE" or not empty or node["group_expressions"] or node["where_clause"]:
-            raise Refused(key, "not expressions alone", "give each part of the query its own key")
-        for one in syntax_nodes(node["select_list"]):
-            self._check(key, one)
-        return list(node["select_list"])
+    def expressions(self, key: str, text: str, named: Iterable[str] = ()) -> list[Node]:
+        """The expressions of a text that would stand behind SELECT; beside columns it may use some names more."""
+        node = self._read(key, "SELECT", text)
+        return self._checked(key, node, "select_list", named)
+
+    def orders(self, key: str, text: str, named: Iterable[str] = ()) -> list[Node]:
+        """The orders of a text that would stand behind ORDER BY: each with its expression."""
+        node = self._read(key, "SELECT 1 ORDER BY", text)
+        modifiers = self._checked(key, node, "modifiers", named)
+        if [one["type"] for one in modifiers] != ["ORDER_MODIFIER"]:
+            raise Refused(key, "not an order", "write, for example, bytes desc")
+        orders: list[Node] = modifiers[0]["orders"]
+        if any(one["expression"]["class"] == "CONSTANT" for one in orders):
+            raise Refused(
+                key, "an order by a value, which is the same for all groups", "write, for example, bytes desc"
+            )
+        return orders
 
     def sql_of(self, node: Node) -> str:
         """A syntax tree as SQL again, without its alias."""
@@ -91,6 +105,25 @@ class SelectParser:
         name, count = node["function_name"].lower(), len(node["arguments"])
         return name in self._aggregates and not (name in ("gcd", "range") and count > 1)
 
+    def _read(self, key: str, before: str, text: str) -> Node:
+        """The syntax tree of one SELECT, of which a text is the end."""
+        try:
+            statements = syntax_tree(self.connection, f"{before} {text}\n")
+        except InvalidInput as error:
+            raise Refused(key, error.message, self._to_write(text)) from error
+        node: Node = statements[0]["node"] if len(statements) == 1 else {}
+        return node
+
+    def _checked(self, key: str, node: Node, part: str, named: Iterable[str]) -> list[Node]:
+        """One part of a SELECT that is all there is to it, and holds nothing that is refused."""
+        others = self._bare.keys() - {part, "select_list"}
+        if node.keys() != self._bare.keys() or any(node[one] != self._bare[one] for one in others):
+            raise Refused(key, "not expressions alone", "give each part of the query its own key")
+        known = {name.lower() for name in (*self.columns, *named)}
+        for one in syntax_nodes(node[part]):
+            self._check(key, one, known)
+        return list(node[part])
+
     def _to_write(self, text: str) -> str:
         """What to do about a text that cannot be parsed: as often as not, a column is a word of SQL as well."""
         query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
@@ -105,16 +138,23 @@ class SelectParser:
     def _serialized(self, query: str) -> str:
         return str(self.connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
 
-    def _check(self, key: str, node: Node) -> None:
+    def _check(self, key: str, node: Node, known: Collection[str]) -> None:
         kind = node.get("class")
-        if kind == "SUBQUERY":
-            raise Refused(key, "a subquery", "a standing query reads its archive's records only")
-        if kind == "WINDOW":
-            raise Refused(key, "a window function", "the query's window is window; fold with an aggregate")
-        if kind == "STAR":
-            raise Refused(key, "a star", "name what is answered")
-        if kind == "PARAMETER":
-            raise Refused(key, "a parameter", "write the value")
-        if kind == "FUNCTION" and node["function_name"].lower() in self._unstable:
-            name = node["function_name"]
-            raise Refused(key, f"{name} gives another result on each call", "use columns of the record")
+        if kind in _REFUSED:
+            raise Refused(key, *_REFUSED[kind])
+        call = node if kind == "FUNCTION" else _word(node, known)
+        name = str(call["function_name"]).lower() if call else ""
+        if call is None or name in self.folding:
+            return
+        if name in _ROWS:
+            raise Refused(key, f"{name} gives rows, not a value", "store one record for each")
+        if wrong := known_functions().why_refused(call, REPEATED):
+            raise Refused(key, wrong, "use columns of the record, and functions that give the same on each call")
+
+
+def _word(node: Node, known: Collection[str]) -> Node | None:
+    """The call that DuckDB makes of a word like current_date where no column has the name."""
+    if node.get("class") != "COLUMN_REF" or len(node["column_names"]) != 1:
+        return None
+    name = node["column_names"][0]
+    return {"function_name": name, "arguments": []} if name.lower() in WORDS - set(known) else None

@@ -9,15 +9,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import duckdb
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.page import Fault
 from tidewheel.queries.aggregates import MAKERS, Argument, aggregate
 from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Named, Query, QueryText, call_name
-from tidewheel.sql.guard import syntax_nodes, syntax_tree
+from tidewheel.sql.guard import syntax_nodes
 from tidewheel.sql.quoting import quote_identifier
 from tidewheel.sql.select_parser import Node, Refused, SelectParser
 from tidewheel.sql.select_types import answer_type, argument_of
@@ -84,8 +86,8 @@ class _Reading:
     def read_where(self) -> None:
         if not self.text.where:
             return
-        expressions = self.parser.expressions("where", f"({self.text.where}\n)")
-        if any(self.parser.is_aggregate(node) for node in syntax_nodes(expressions)):
+        node = self._condition("where", self.text.where)
+        if any(self.parser.is_aggregate(one) for one in syntax_nodes(node)):
             raise Refused("where", "an aggregate", "where looks at single records; use having")
         kinds = self.parser.types_of("where", "records", [self.text.where])
         if kinds != ["BOOLEAN"]:
@@ -103,12 +105,13 @@ class _Reading:
             sql = self.parser.sql_of(node)
             found.append(Named(name, sql, self.parser.types_of("group_by", "records", [sql])[0]))
         self._refuse_names("group_by", [one.name for one in found])
+        self._fold_table("group_by", found)
         self.groups = found
 
     def read_outputs(self) -> None:
         found = []
         names = {one.name.lower() for one in self.groups}
-        for number, node in enumerate(self.parser.expressions("select", self.text.select)):
+        for number, node in enumerate(self.parser.expressions("select", self.text.select, self._names)):
             if node["class"] == "COLUMN_REF" and node["column_names"][-1].lower() in names and not node["alias"]:
                 continue  # a group column, which is answered anyhow
             name = node["alias"] or _natural_name(node) or f"column{number}"
@@ -116,7 +119,7 @@ class _Reading:
         if not self.calls:
             raise Refused("select", "no aggregate", "write, for example, count(*) as records")
         self._refuse_names("select", [*names, *(name for name, _ in found)])
-        self._fold_table(())
+        self._fold_table("select", self.groups)
         kinds = self._types_of_folded("select", [sql for _, sql in found])
         self.outputs = [Named(name, sql, kind) for (name, sql), kind in zip(found, kinds, strict=True)]
 
@@ -125,35 +128,36 @@ class _Reading:
         if not self.outputs:
             return
         if self.text.having:
-            node = self._one("having", f"({self.text.having}\n)")
+            node = self._condition("having", self.text.having)
             self.having = self.parser.sql_of(self._without_aggregates("having", node))
         if self.text.order_by:
             self.order_by = self._order()
-        self._fold_table(tuple(self.outputs))
+        self._fold_table("select", [*self.groups, *self.outputs])
         if self.having and self._types_of_folded("having", [self.having]) != ["BOOLEAN"]:
             raise Refused("having", "not a condition", "write a comparison")
         if self.order_by:
             self.parser.types_of("order_by", "folded", ["1"], f"ORDER BY {self.order_by}")
 
     def _order(self) -> str:
-        query = f"SELECT 1 FROM folded ORDER BY {self.text.order_by}\n"
-        try:
-            statements = syntax_tree(self.parser.connection, query)
-        except InvalidInput as error:
-            raise Refused("order_by", error.message, "write, for example, bytes desc") from error
-        modifiers = statements[0]["node"]["modifiers"] if len(statements) == 1 else []
-        if [one["type"] for one in modifiers] != ["ORDER_MODIFIER"]:
-            raise Refused("order_by", "not an order", "write, for example, bytes desc")
         parts = []
-        for order in modifiers[0]["orders"]:
+        for order in self.parser.orders("order_by", self.text.order_by, self._names):
             sql = self.parser.sql_of(self._without_aggregates("order_by", order["expression"]))
             direction = "DESC" if order["type"] == "DESCENDING" else "ASC"
             nulls = "NULLS FIRST" if "FIRST" in order["null_order"] else "NULLS LAST"
             parts.append(f"{sql} {direction} {nulls}")
         return ", ".join(parts)
 
-    def _one(self, key: str, text: str) -> Node:
-        expressions = self.parser.expressions(key, text)
+    @property
+    def _names(self) -> list[str]:
+        return [one.name for one in (*self.groups, *self.outputs)]
+
+    def _condition(self, key: str, text: str) -> Node:
+        """What parses both ways: "1) OR (1" fails alone, "a AS b" in parentheses."""
+        self._one(key, text, self._names)
+        return self._one(key, f"({text}\n)", self._names)
+
+    def _one(self, key: str, text: str, named: Iterable[str] = ()) -> Node:
+        expressions = self.parser.expressions(key, text, named)
         if len(expressions) != 1:
             raise Refused(key, f"{text} is not one expression", "give one")
         return expressions[0]
@@ -231,11 +235,16 @@ class _Reading:
         if taken := [name for name in folded if name in (*TOLD_FIRST, *TOLD_LAST) or _CALL.fullmatch(name)]:
             raise Refused(key, f"a column named {taken[0]}, as every answer has one", "give it another name with AS")
 
-    def _fold_table(self, outputs: tuple[Named, ...]) -> None:
-        columns = [(one.name, one.sql_type) for one in (*self.groups, *outputs)]
+    def _fold_table(self, key: str, named: Iterable[Named]) -> None:
+        """The empty table on which types of what stands outside of aggregates are asked."""
+        columns = [(one.name, one.sql_type) for one in named]
         columns += [(call_name(number), answer_type(call)) for number, call in enumerate(self.calls)]
         listed = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in columns)
-        self.parser.connection.execute(f"CREATE OR REPLACE TABLE folded ({listed})")
+        try:
+            self.parser.connection.execute(f"CREATE OR REPLACE TABLE folded ({listed or 'nothing BOOLEAN'})")
+        except duckdb.Error as error:
+            kinds = ", ".join(kind for _, kind in columns)
+            raise Refused(key, f"no column can be of every type here: {kinds}", "cast to a type of columns") from error
 
     def _types_of_folded(self, key: str, expressions: list[str]) -> list[str]:
         try:

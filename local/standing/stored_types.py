@@ -29,6 +29,10 @@ def stored_type(sql_type: str) -> str:
     'TIMESTAMP WITH TIME ZONE'
     >>> stored_type("STRUCT(a UTINYINT, b DATE)[]")
     'STRUCT("a" SMALLINT, "b" DATE)[]'
+    >>> stored_type("STRUCT")
+    Traceback (most recent call last):
+    tidewheel.indexing.errors.InvalidInput: a value of type STRUCT cannot be kept in a Delta table
+      what to do: cast it, for example to VARCHAR, or a moment to TIMESTAMPTZ
     """
     if sql_type.lower() in _KEPT:
         return sql_type
@@ -47,7 +51,8 @@ def stored_type(sql_type: str) -> str:
 
 def _is_kept(kind: DuckDBPyType) -> bool:
     if kind.id in ("list", "struct"):
-        return all(_is_kept(child) for _, child in _children(kind))
+        children = _children(kind)
+        return bool(children) and all(_is_kept(child) for _, child in children)
     return kind.id in (*_KEPT, *_WIDER) and str(kind) != "JSON"
 
 

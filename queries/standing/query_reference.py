@@ -27,7 +27,8 @@ _VALUES = """\
 - **column**: a column of the archive, as `tidewheel query new` lists them.
 - **SQL expression**: as DuckDB writes it. `where`, `group_by` and the arguments of aggregates are over the record's
   columns; `having` and `order_by` over the names of `select` and `group_by`. An output without a name is named after
-  its aggregate and column.
+  its aggregate and column. What another call may answer otherwise is refused in each of them: the clock, chance,
+  settings, files, subqueries and window functions.
 - A **slide** that is shorter than the archive's interval needs a column as `time`, since insertion is known by slots.
   What is alive is known at ends of slots: with `counts = "live"` the slide is a multiple of the interval.
 - `order_by` and `limit` go together: an answer is a set of groups, and these keys say which of them are kept.
