@@ -1,4 +1,7 @@
-"""Status of an archive: its newest version, its ledger, one look at the clock, one listing of its folder."""
+"""Status of an archive: its newest version, its ledger, one look at the clock, one listing of its folder.
+
+With an archive file also what its schedule makes of that: which slots are due, and how old the newest batch may be.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,78 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.definition import ArchiveFile
+from tidewheel.indexing.core.state import TableState
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.rules.due import due_slots, looked_at, missing_slots, missing_with
+from tidewheel.indexing.rules.freshness import Landing, freshness_of, is_catching_up
+from tidewheel.indexing.rules.health import health_of
 from tidewheel.indexing.rules.status import Awaiting, Status, status_of
 from tidewheel.indexing.rules.vacuum import Hold, StoredFile, unreferenced
+from tidewheel.storage.batch_files import absent_batches
 from tidewheel.storage.care import last_audit, last_vacuum
 from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
 from tidewheel.storage.holds import held_versions
-from tidewheel.storage.ledger_store import state_of
+from tidewheel.storage.ledger_store import receipts_since, state_of
 from tidewheel.storage.log_files import list_log
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files
 
+COMMITS_LOOKED_AT = 40
 
-def status(job: ArchiveJob, *, listing: bool = True) -> Status:
-    """How the archive is. Cost: the log since its checkpoint; with `listing`, one listing of all its files."""
+
+def status(job: ArchiveJob, *, listing: bool = True, file: ArchiveFile | None = None) -> Status:
+    """How the archive is. Cost: the log since its checkpoint; with `listing`, one listing of all its files; with the
+    archive file, a look for batches that are due and did not come."""
     snapshot, now_us = job.snapshot(), job.clock()
-    told = status_of(state_of(snapshot), path=job.location.uri, now_us=now_us)
-    if not listing:
-        return told
-    listed = stored_files(snapshot.location)
-    return replace(
-        told,
-        awaiting=_awaiting(snapshot, listed),
-        holds=_holds(snapshot, listed, now_us),
-        vacuumed=last_vacuum(job.location),
-        audited=last_audit(job.location),
-    )
+    state = state_of(snapshot)
+    plain = status_of(state, path=job.location.uri, now_us=now_us, created_us=snapshot.created_us)
+    told = _by_schedule(plain, state, snapshot, file)
+    if listing:
+        listed = stored_files(snapshot.location)
+        told = replace(
+            told,
+            awaiting=_awaiting(snapshot, listed),
+            holds=_holds(snapshot, listed, now_us),
+            vacuumed=last_vacuum(job.location),
+            audited=last_audit(job.location),
+        )
+    return replace(told, health=health_of(told))
+
+
+def _by_schedule(told: Status, state: TableState, snapshot: Snapshot, file: ArchiveFile | None) -> Status:
+    """The same with what is due and how fresh it is."""
+    created_us, now_us = told.created_us, told.now_us
+    freshness = freshness_of(file, told.applied_through_us, created_us, now_us)
+    if freshness.is_over and freshness.bound_us is not None:
+        catches_up = is_catching_up(_landings(snapshot), told.axis.interval_us, freshness.bound_us, now_us)
+        freshness = replace(freshness, is_catching_up=catches_up)
+    if file is None:
+        return replace(told, freshness=freshness)
+    missing = missing_slots(state, due_slots(file, state, created_us, now_us))
+    looked = looked_at(missing)
+    found = missing_with(missing, looked, _absent(file, looked))
+    return replace(told, has_schedule=True, freshness=freshness, missing_due=found)
+
+
+def _absent(file: ArchiveFile, slots: list[int]) -> dict[int, str]:
+    """Where the batches of some slots would lie, of those that are not there; a source that does not answer tells of
+    none, and the archive is looked at all the same."""
+    try:
+        return dict(absent_batches(file, slots))
+    except (OSError, TidewheelError):
+        return {}
+
+
+def _landings(snapshot: Snapshot) -> list[Landing]:
+    """The newest commits that each brought a newer slot than those before, oldest first."""
+    landings: list[Landing] = []
+    axis = snapshot.definition.axis
+    for _, receipt in receipts_since(snapshot, max(-1, snapshot.version - COMMITS_LOOKED_AT)):
+        end_us = max((axis.end_us(one.slot) for one in receipt.slots), default=None)
+        if end_us is not None and (not landings or end_us > landings[-1].end_us):
+            landings.append(Landing(receipt.committed_us, end_us))
+    return landings
 
 
 def _awaiting(snapshot: Snapshot, listed: Sequence[StoredFile]) -> Awaiting:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.rules.freshness import freshness_of
 
 LOG = logging.getLogger(__name__)
 ALERT_VARIABLE = "TIDEWHEEL_ALERT"
@@ -24,11 +25,11 @@ def freshness_missed(archive_file: str, context: dict[str, Any]) -> None:
 
     archive = open(archive_file)
     file = archive.job.require_file()
-    bound_us, now_us = file.schedule.freshness_us, archive.now_us()
+    bound_us, now_us = file.schedule.freshness_us or 0, archive.now_us()
     through_us = _applied_through_us(archive)
     late_us = None if through_us is None else now_us - through_us
-    if late_us is not None and late_us <= bound_us + file.axis.interval_us:
-        LOG.info("archive %s is fresh: applied through %s", file.name, iso(through_us or 0))
+    if through_us is not None and not freshness_of(file, through_us, through_us, now_us).is_over:
+        LOG.info("archive %s is fresh: applied through %s", file.name, iso(through_us))
         return
     run_id = context.get("dag_run", {}).get("dag_run_id", "")
     lag = "nothing was applied yet" if late_us is None else f"it lags {duration_text(late_us - late_us % 1_000_000)}"

@@ -11,21 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tidewheel.dags.known_runs import who_brings, why_not_started
+from tidewheel.dags.known_runs import who_brings, who_brings_slot, why_not_started
 from tidewheel.dags.looked_at import missing_bounds
+from tidewheel.indexing.core.slots import iso
 
 if TYPE_CHECKING:
     from tidewheel.pages.facts import Bring
 
 
-def bring_of(name: str, user: Any) -> Bring:
-    """What the page offers to a user of an archive whose slots are missing."""
+def bring_of(name: str, user: Any, first_us: int) -> Bring:
+    """What the page offers to a user of an archive whose slots are missing, from one that starts then: nothing while a
+    run of the schedule is at it, or a backfill."""
     from tidewheel.pages.facts import Bring
 
     dag_id = _dag_id(name)
     if not _may_run(dag_id, user):
         return Bring()
-    stands = who_brings(dag_id) or why_not_started(dag_id)
+    stands = who_brings(dag_id) or who_brings_slot(name, first_us) or why_not_started(dag_id)
     return Bring(not stands, stands)
 
 
@@ -38,16 +40,16 @@ def bring(path: Path, user: Any) -> dict[str, str]:
     dag_id = _dag_id(path.stem)
     if not _may_run(dag_id, user):
         raise HTTPException(403, f"you may not trigger {dag_id}. Nothing was started")
-    if stands := bring_of(path.stem, user).said:
-        raise HTTPException(409, f"{stands}. Nothing was started")
     missing = missing_bounds(path)
     if missing is None:
-        raise HTTPException(409, f"no slot of {path.stem} is missing. Nothing was started")
+        raise HTTPException(409, f"no slot of {path.stem} is missing whose batch is there. Nothing was started")
+    if stands := bring_of(path.stem, user, missing[0]).said:
+        raise HTTPException(409, f"{stands}. Nothing was started")
     run = trigger_dag(
         dag_id,
         triggered_by=DagRunTriggeredByType.UI,
         triggering_user_name=user.get_name(),
-        conf={"start": missing[0], "end": missing[1], "missing_only": True},
+        conf={"start": iso(missing[0]), "end": iso(missing[1]), "missing_only": True},
     )
     assert run is not None
     return {"dag_id": dag_id, "run_id": run.run_id}

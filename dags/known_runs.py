@@ -35,9 +35,19 @@ def who_brings(dag_id: str) -> str:
     return f"{said}, of {dag_id}" if said else ""
 
 
+def who_brings_slot(dag_id: str, at_us: int) -> str:
+    """Which run of a schedule that is under way or in line covers the slot of a moment, in words."""
+    return _asked(lambda session: _bringing(dag_id, at_us, session))
+
+
 def why_not_started(dag_id: str) -> str:
     """What keeps a DAG from being started: Airflow does not know it, or it is paused."""
     return _asked(lambda session: _not_started(dag_id, session))
+
+
+def pause_said(dag_id: str) -> str:
+    """That a DAG is paused, in words; nothing where it is not, or Airflow does not know it."""
+    return _asked(lambda session: _paused(dag_id, session))
 
 
 def not_begun(dag_id: str) -> str:
@@ -67,27 +77,39 @@ def run_said(run_id: str, state: str, tasks: Mapping[str, str]) -> str:
 
 
 def _became(dag_id: str, at_us: int, session: Any) -> str:
-    from airflow.models.dagrun import DagRun
-    from sqlalchemy import select
-
-    at = moment(at_us)
-    covering = (DagRun.dag_id == dag_id, DagRun.data_interval_start <= at, DagRun.data_interval_end > at)
-    run = session.scalars(select(DagRun).where(*covering).order_by(DagRun.run_after.desc()).limit(1)).first()
-    if run is not None:
+    if (run := _covering(dag_id, at_us, session)) is not None:
         return _said(run, session)
     before = _under_way(dag_id, session)
     return _not_started(dag_id, session) or (f"{before}; no later run was made yet" if before else _NO_RUN)
 
 
+def _covering(dag_id: str, at_us: int, session: Any) -> Any:
+    """The newest run over the slot of a moment."""
+    from airflow.models.dagrun import DagRun
+    from sqlalchemy import select
+
+    at = moment(at_us)
+    covering = (DagRun.dag_id == dag_id, DagRun.data_interval_start <= at, DagRun.data_interval_end > at)
+    return session.scalars(select(DagRun).where(*covering).order_by(DagRun.run_after.desc()).limit(1)).first()
+
+
+def _bringing(dag_id: str, at_us: int, session: Any) -> str:
+    run = _covering(dag_id, at_us, session)
+    return _said(run, session) if run is not None and str(run.state) in ("running", "queued") else ""
+
+
 def _not_begun(dag_id: str, session: Any) -> str:
+    """An archive without a schedule has no DAG of its own name, and one that brings what somebody asks for."""
     from airflow.models.dag import DagModel
     from airflow.models.dagrun import DagRun
     from sqlalchemy import select
 
     ours = (dag_id, f"{dag_id}__backfill")
     brought = select(DagRun.id).where(DagRun.dag_id.in_(ours), DagRun.state == "success").limit(1)
-    if session.get(DagModel, dag_id) is None or session.scalar(brought) is not None:
+    if session.scalar(brought) is not None:
         return ""
+    if session.get(DagModel, dag_id) is None:
+        return "it has no schedule" if session.get(DagModel, ours[1]) is not None else ""
     return _not_started(dag_id, session) or _under_way(dag_id, session) or "no run of it was a success yet"
 
 
@@ -115,7 +137,14 @@ def _not_started(dag_id: str, session: Any) -> str:
     dag = session.get(DagModel, dag_id)
     if dag is None or dag.is_stale:
         return f"Airflow has no DAG {dag_id}"
-    return f"the DAG {dag_id} is paused" if dag.is_paused else ""
+    return _paused(dag_id, session)
+
+
+def _paused(dag_id: str, session: Any) -> str:
+    from airflow.models.dag import DagModel
+
+    dag = session.get(DagModel, dag_id)
+    return f"the DAG {dag_id} is paused" if dag is not None and not dag.is_stale and dag.is_paused else ""
 
 
 def _asked(question: Callable[[Any], str]) -> str:

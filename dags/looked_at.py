@@ -8,17 +8,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidewheel.dags.due import Ranges, due_now
-from tidewheel.dags.known_runs import became_of_run, not_begun
-from tidewheel.dags.watching import backfill_command, missing_slots, worries
+from tidewheel.dags.known_runs import became_of_run, not_begun, pause_said
 from tidewheel.dags.wording import typed_here
-from tidewheel.indexing.core.slots import iso
-from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.printable import one_line
+from tidewheel.indexing.rules.health import DAMAGED, UNREADABLE, WAITING, backfill_command, pressing
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
+    from tidewheel.indexing.rules.status import Status
     from tidewheel.pages.facts import Answers, Detail, Gap, Health, Overview
     from tidewheel.queries.standing.query import Query
 
@@ -48,11 +46,11 @@ def detail_of(path: Path) -> Detail:
         return Detail(Overview(path.stem, _not_yet(path) or _unwell(error, path)))
 
 
-def missing_bounds(path: Path) -> tuple[str, str] | None:
-    """From the first missing slot's start to the last one's end."""
+def missing_bounds(path: Path) -> tuple[int, int] | None:
+    """From the start of the first missing slot that a backfill could bring to the end of the last one."""
     archive = _opened(path)
-    gaps = missing_slots(_state(archive), due_now(archive))
-    return (iso(archive.axis.start_us(gaps[0][0])), iso(archive.axis.end_us(gaps[-1][1]))) if gaps else None
+    gaps = pressing(archive.status(listing=False))
+    return (archive.axis.start_us(gaps[0][0]), archive.axis.end_us(gaps[-1][1])) if gaps else None
 
 
 def _opened(path: Path) -> Archive:
@@ -64,35 +62,46 @@ def _opened(path: Path) -> Archive:
 def _overview(archive: Archive, path: Path) -> Overview:
     from tidewheel.pages.facts import Overview
 
-    status, state, due = archive.status(), _state(archive), due_now(archive)
-    missing = sum(last - first + 1 for first, last in missing_slots(state, due))
+    status = archive.status()
     rules = Counter(one.rule for one in archive.quarantined())
     return Overview(
-        path.stem, _health(state, due, status.now_us, str(path)), status, missing, dict(rules.most_common())
+        path.stem,
+        _health(status, str(path)),
+        status,
+        slots_missing=status.slots_missing,
+        to_bring=pressing(status),
+        quarantined=dict(rules.most_common()),
     )
 
 
-def _health(state: TableState, due: Ranges, now_us: int, path: str) -> Health:
-    from tidewheel.pages.facts import HEALTHY, LATE, WAITING, Health
+def _health(status: Status, path: str) -> Health:
+    from tidewheel.pages.facts import Health
 
-    found = worries(state, due, now_us)
-    if found:
-        why = "; ".join(one.message for one in found)
-        gaps = missing_slots(state, due)
-        axis, name = state.definition.axis, state.definition.name
-        cause = became_of_run(name, axis.start_us(gaps[-1][0])) if gaps else ""
-        return Health(LATE, why, typed_here(found[-1].remedy, path), cause)
-    if state.watermark is None:
-        return Health(WAITING, "nothing was applied yet")
-    return Health(HEALTHY)
+    found = status.health
+    said = [*(one.message for one in found.worries), *([found.said] if found.said else [])]
+    remedy = typed_here(found.worries[-1].remedy, path) if found.worries else ""
+    return Health(found.word, "; ".join(said), remedy, _cause(status))
+
+
+def _cause(status: Status) -> str:
+    """What Airflow knows of the run that should have brought what is missing, and that nothing will come of itself."""
+    paused, gaps = pause_said(status.name), pressing(status)
+    if gaps:
+        became = became_of_run(status.name, status.axis.start_us(gaps[-1][0]))
+    elif status.freshness.is_over and status.applied_through_us is not None:
+        became = became_of_run(status.name, status.applied_through_us)
+    else:
+        became = ""
+    return "; ".join(dict.fromkeys(one for one in (paused, became) if one))
 
 
 def _not_yet(path: Path) -> Health | None:
     """Of an archive without a table, if Airflow knows that there was never one: a mount may be missing as well."""
-    from tidewheel.pages.facts import WAITING, Health
+    from tidewheel.pages.facts import Health
 
     try:
-        if _opened(path).location.has_log():
+        archive = _opened(path)
+        if archive.location.has_log():
             return None
     except Exception:
         return None
@@ -101,7 +110,7 @@ def _not_yet(path: Path) -> Health | None:
 
 
 def _unwell(error: Exception, path: Path) -> Health:
-    from tidewheel.pages.facts import DAMAGED, UNREADABLE, Health
+    from tidewheel.pages.facts import Health
 
     if isinstance(error, TidewheelError):
         word = DAMAGED if error.kind == DAMAGED else UNREADABLE
@@ -118,21 +127,23 @@ def _detail(archive: Archive, overview: Overview, path: Path) -> Detail:
         overview,
         archive.axis,
         course=archive.course(),
-        gaps=tuple(_gaps(archive, path)),
+        gaps=tuple(_gaps(overview.status, path)) if overview.status is not None else (),
         history=archive.history(HISTORY_SHOWN),
         answers=answers,
         queries_wrong=wrong,
     )
 
 
-def _gaps(archive: Archive, path: Path) -> Iterator[Gap]:
+def _gaps(status: Status, path: Path) -> Iterator[Gap]:
     from tidewheel.pages.facts import Gap
 
-    state, axis = _state(archive), archive.axis
-    for first, last in missing_slots(state, due_now(archive)):
-        command = typed_here(backfill_command(state.definition, first, last), str(path))
-        became = became_of_run(state.definition.name, axis.start_us(first))
-        yield Gap(axis.name(first), axis.name(last + 1), last - first + 1, command, became)
+    missing, axis = status.missing_due, status.axis
+    for first, last in missing.slots:
+        command = typed_here(backfill_command(status.name, axis, first, last), str(path))
+        became = became_of_run(status.name, axis.start_us(first))
+        absent = "its batch is not there" if missing.is_absent(first) else ""
+        said = "; ".join(one for one in (became, absent) if one)
+        yield Gap(axis.name(first), axis.name(last + 1), last - first + 1, command, said)
 
 
 def _answers(archive: Archive) -> tuple[Sequence[Answers], str]:
@@ -155,9 +166,3 @@ def _answered(archive: Archive, query: Query) -> Answers:
     except TidewheelError as error:
         return Answers(query.name, AnswerPlot((), (), ()), f"{error.message}; {error.remedy}")
     return Answers(query.name, plot)
-
-
-def _state(archive: Archive) -> TableState:
-    from tidewheel.storage.ledger_store import state_of
-
-    return state_of(archive.snapshot())

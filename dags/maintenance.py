@@ -3,7 +3,7 @@
     expire   moves the watermark where no data came to move it, so that the bytes' deadline holds without data
     vacuum   deletes the files that are past their grace
     audit    compares the ledger with the files; what it finds fails the task
-    watch    fails when expiry is overdue or slots are missing; it runs whatever became of the others
+    watch    fails when the archive is late, expiry or an erasure is overdue, or slots are missing; it always runs
     refresh  lets the answers of standing queries follow; vacuum and audit look after these as well
 
 Only `expire` may need Spark, and only if it has to rewrite something. A run started by hand may do something else
@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import DAG, DeltaTriggerTimetable, TriggerRule
 from airflow.sdk.exceptions import AirflowSkipException
 
-from tidewheel.dags.due import due_now
 from tidewheel.dags.operations import FORGET, MAINTAIN, MIGRATE, ChooseOperation, Forget, Migrate, operations_form
 from tidewheel.dags.operators import RETRIES, ArchiveOperator, say, skip_without_table
 from tidewheel.dags.priority import BY_HAND
 from tidewheel.dags.refreshing import refresh_behind
 from tidewheel.dags.reporting import small_receipt, write_metrics
-from tidewheel.dags.watching import overdue_expiry, worries
+from tidewheel.dags.watching import overdue_expiry
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.indexing.printable import counted
@@ -136,10 +135,8 @@ class Watch(Caretaker):
     ui_color = "#f6e3d9"
 
     def care(self, archive: Archive) -> None:
-        from tidewheel.storage.ledger_store import state_of
-
         write_metrics(archive, self.log)
-        found = worries(state_of(archive.snapshot()), due_now(archive), archive.now_us())
-        if found:
+        health = archive.status(listing=False).health
+        if found := health.worries:
             raise InvalidInput("\n  ".join(one.message for one in found), "\n  ".join(one.remedy for one in found))
-        self.log.info("nothing is overdue and nothing is missing")
+        self.log.info("%s%s", health.word, f": {health.said}" if health.said else "")

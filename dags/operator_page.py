@@ -96,7 +96,10 @@ def _detail(name: str, user: Any) -> Detail:
 def _with_button(overview: Overview, user: Any) -> Overview:
     from tidewheel.dags.bringing import bring_of
 
-    return replace(overview, bring=bring_of(overview.name, user)) if overview.slots_missing else overview
+    status, gaps = overview.status, overview.to_bring
+    if status is None or not gaps:
+        return overview
+    return replace(overview, bring=bring_of(overview.name, user, status.axis.start_us(gaps[0][0])))
 
 
 def href() -> str:

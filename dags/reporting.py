@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidewheel.dags.watching import missing_slots
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import TimeAxis, iso
 
@@ -58,13 +57,10 @@ def write_metrics(archive: Archive, log: Any) -> None:
     folder = os.environ.get(METRICS_VARIABLE)
     if not folder:
         return
-    from tidewheel.dags.due import due_now
-    from tidewheel.storage.ledger_store import state_of
     from tidewheel.storage.metrics import write_metrics_file
 
     try:
-        snapshot = archive.snapshot()
-        missing = missing_slots(state_of(snapshot), due_now(archive))
-        write_metrics_file(folder, snapshot, sum(last - first + 1 for first, last in missing), archive.gauges())
+        status = archive.status()
+        write_metrics_file(folder, archive.snapshot(), status.slots_missing, archive.gauges(status))
     except Exception as error:
         log.warning("the metrics of this archive could not be written to %s: %s", folder, error)

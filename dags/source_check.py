@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from airflow.sdk.bases.sensor import BaseSensorOperator
 
 from tidewheel.dags.intervals import slots_of_run
 from tidewheel.dags.operators import guarded
-from tidewheel.indexing.archive_file.source_paths import path_for_slot
 from tidewheel.indexing.core.definition import ArchiveFile, SourceKind
 from tidewheel.indexing.core.topics import unready
 
@@ -42,13 +40,14 @@ class SourceThere(BaseSensorOperator):
 
     def poke(self, context: Context) -> bool:
         from tidewheel.resolve import read_archive_file
+        from tidewheel.storage.batch_files import absent_batches
 
         def absent() -> list[str]:
             file = read_archive_file(Path(self.archive_file))
             slots = slots_of_run(context, file)
             if file.source.kind is SourceKind.TOPIC:
                 return incomplete(file, slots)
-            paths = missing_paths(file, slots)
+            paths = absent_batches(file, slots)
             return [f"the batch of slot {file.axis.name(slot)} is not there yet: {path}" for slot, path in paths]
 
         waiting_for = guarded(self, self.archive_file, context, absent)
@@ -63,25 +62,3 @@ def incomplete(file: ArchiveFile, slots: Sequence[int]) -> list[str]:
     from tidewheel.jobs.data.topic_client import asked
 
     return unready(file, asked(file, slots, now_us()), slots)
-
-
-def missing_paths(file: ArchiveFile, slots: Sequence[int]) -> list[tuple[int, str]]:
-    """The slots whose files are not there, with the paths looked at."""
-    if file.source.kind is not SourceKind.FILES or file.source.missing == "empty":
-        return []
-    axis = file.axis
-    paths = [(slot, path_for_slot(file.source.path, axis.start_us(slot), axis.end_us(slot), slot)) for slot in slots]
-    return [(slot, path) for slot, path in paths if not _is_there(path)]
-
-
-def _is_there(path: str) -> bool:
-    """Whether a path names a file or a folder; patterns that only Hadoop reads are left to Spark."""
-    remote = "://" in path
-    if "{" in path or "\\" in path or (remote and has_magic(path)):
-        return True
-    if has_magic(path):
-        return bool(glob(path))
-    from tidewheel.storage.location import Location
-
-    location = Location.of(path)
-    return bool(location.filesystem.get_file_info(location.root).type)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import MICROS_PER_SECOND
 from tidewheel.indexing.core.state import TableState
+from tidewheel.indexing.rules.health import LOOKED_AT as WORDS
 from tidewheel.indexing.rules.status import Status
 from tidewheel.storage.ledger_store import all_receipts, receipts_after, state_of
 from tidewheel.storage.location import Location
@@ -48,7 +49,9 @@ GAUGES = (
     Family("tidewheel_dead_bytes", "gauge", "Their share of the bytes."),
     Family("tidewheel_awaiting_files", "gauge", "Files that left the archive and wait for vacuum."),
     Family("tidewheel_awaiting_bytes", "gauge", "Bytes of these files."),
-    Family("tidewheel_watermark_lag_seconds", "gauge", "How far the watermark is behind the present."),
+    Family("tidewheel_watermark_lag_seconds", "gauge", "How far expiry is behind the present."),
+    Family("tidewheel_batch_age_max_seconds", "gauge", "How old the newest batch may get before the archive is late."),
+    Family("tidewheel_health", "gauge", "1 for the word that says how the archive is, 0 for the others."),
     Family("tidewheel_deadline_timestamp_seconds", "gauge", "Moment by which the bytes of what expires now are gone."),
     Family("tidewheel_quarantined_rows", "gauge", "Records that are set aside, by the rule they broke."),
     Family("tidewheel_vacuum_timestamp_seconds", "gauge", "Moment of the last vacuum."),
@@ -109,8 +112,10 @@ def looked_at(status: Status, quarantined: Mapping[str, int]) -> Samples:
         "tidewheel_dead_bytes": status.bytes_stored - status.bytes_live,
         "tidewheel_deadline_timestamp_seconds": _seconds(status.deadline.gone_us),
     }
-    if (lag_us := status.lag_us) is not None:
+    if (lag_us := status.expiry_lag_us) is not None:
         gauges["tidewheel_watermark_lag_seconds"] = _seconds(max(0, lag_us))
+    if (bound_us := status.freshness.bound_us) is not None:
+        gauges["tidewheel_batch_age_max_seconds"] = _seconds(bound_us)
     if (awaiting := status.awaiting) is not None:
         gauges["tidewheel_awaiting_files"], gauges["tidewheel_awaiting_bytes"] = awaiting.files, awaiting.bytes
     if (vacuumed := status.vacuumed) is not None:
@@ -121,7 +126,8 @@ def looked_at(status: Status, quarantined: Mapping[str, int]) -> Samples:
     if status.lost:
         gauges["tidewheel_lost_messages"] = sum(messages for _, messages in status.lost)
     by_rule = {("tidewheel_quarantined_rows", f'rule="{rule}"'): rows for rule, rows in quarantined.items()}
-    return {(name, ""): value for name, value in gauges.items()} | by_rule
+    words = {("tidewheel_health", f'word="{word}"'): word == status.health.word for word in WORDS}
+    return {(name, ""): value for name, value in gauges.items()} | by_rule | words
 
 
 def metrics_text(archive: str, samples: Samples, *, ending: str = "") -> str:

@@ -28,25 +28,31 @@ if TYPE_CHECKING:
 class Looking(Handle):
     """Status, history, audit, advice."""
 
-    def status(self) -> Status:
-        """Watermark, lag, missing slots, the grid of sub-indices, and when bytes that expire now are gone."""
-        from tidewheel.commits.status import status
+    def status(self, *, listing: bool = True) -> Status:
+        """How the archive is: its health, the newest batch, missing slots, the grid, when expired bytes are gone.
 
-        # Without the file: an archive can be looked at while its file still says something else than the table.
-        return status(replace(self.job, file=None))
+        `listing=False` leaves out what only a listing of all its files can tell.
+        """
+        from tidewheel.commits.status import status
+        from tidewheel.following import following_of
+        from tidewheel.indexing.rules.health import health_of
+
+        # The job without the file: an archive can be looked at while its file still says something else than the table.
+        told = status(replace(self.job, file=None), listing=listing, file=self.file)
+        return replace(told, health=health_of(told, following_of(self)))
 
     def metrics(self) -> str:
         """What a monitoring system asks of an archive, as OpenMetrics text. Cost: all receipts, one listing."""
         from tidewheel.storage.metrics import openmetrics
 
-        missing = sum(last - first + 1 for first, last in self.status().missing)
-        return openmetrics(self.snapshot(), missing, self.gauges())
+        status = self.status()
+        return openmetrics(self.snapshot(), status.slots_missing, self.gauges(status))
 
-    def gauges(self) -> Samples:
+    def gauges(self, status: Status) -> Samples:
         """Of these, what is not in the newest version itself: what waits for vacuum, when it was looked after, ..."""
         from tidewheel.storage.metrics import looked_at
 
-        return looked_at(self.status(), Counter(one.rule for one in self.quarantined()))
+        return looked_at(status, Counter(one.rule for one in self.quarantined()))
 
     def audit(self, *, deep: bool | None = None) -> AuditReport:
         """Compare what the ledger says is alive with what is in the files, cell by cell; with `deep`, row by row.

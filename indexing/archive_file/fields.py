@@ -297,8 +297,9 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "schedule", "freshness", duration(0, DURATION_MAX_US),
-        "How far the archive may lag behind before an alarm; `0s` is never.",
-        "2h", default="0s",
+        "How old the newest batch may get before the archive is late; if that is less than the time to the next "
+        "run, it counts from that run on. `0s` is never. Written, it also sets an alarm for each run.",
+        "2h", default=_DERIVED, default_note="three runs of the schedule, without an alarm for each run",
     ),
     Field(
         "queries", "planner", kinds.TEXT,

@@ -75,6 +75,7 @@ def settled(settings: Settings) -> dict[str, Any]:
     if settings.axis is not None:
         values.setdefault("schedule.cron", fitting_cron(settings.axis))
     values.setdefault("schedule.start", None)
+    values.setdefault("schedule.freshness", None)
     for place in ("archive.inserted_at", "source.format", "source.schema", *SELECTORS):
         values.setdefault(place, "")
     return values

@@ -20,6 +20,7 @@ _PRESETS = {
     "@weekly": (MICROS_PER_UNIT["w"], 3),  # 1970-01-04 was the first Sunday
     "@monthly": (MICROS_PER_UNIT["d"], 0),
 }
+PRESET_FIELDS = {"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *"}
 # No runs: what is not brought by hand does not come.
 NEVER = "@never"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

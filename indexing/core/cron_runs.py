@@ -1,20 +1,22 @@
-"""The moments at which five cron fields start runs, in UTC, as far as it takes to see whether slots start there too.
+"""The moments at which a schedule starts runs, in UTC: the next ones, the newest one, and whether slots start there.
 
-A run's interval reaches from one start to the next, so it holds whole slots exactly if every start is a slot's start.
+A run's interval reaches from one start to the next, at which the run is due. So it holds whole slots exactly if every
+start is a slot's start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 
-from tidewheel.indexing.core.cron import FIELDS, preset_misfit, values_of
+from tidewheel.indexing.core.cron import FIELDS, NEVER, PRESET_FIELDS, preset_misfit, values_of
 from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.durations import MICROS_PER_UNIT, duration_text
 
 _DAY_US, _MINUTE_US = MICROS_PER_UNIT["d"], MICROS_PER_UNIT["m"]
 # In so many years every date has fallen on every day of the week.
 _YEARS = 28
+_EPOCH = date(1970, 1, 1)
 
 
 def cron_misfit(text: str, axis: TimeAxis) -> str:
@@ -27,19 +29,58 @@ def cron_misfit(text: str, axis: TimeAxis) -> str:
     return f"a run would start at {iso(wrong)}, where no slot of {duration_text(axis.interval_us)} starts"
 
 
+def runs_after(text: str, at_us: int) -> Iterator[int]:
+    """The starts of runs after a moment, soonest first; none of a schedule without runs.
+
+    >>> from itertools import islice
+    >>> [iso(one) for one in islice(runs_after("0 8 * * 1-5", 0), 3)]  # the epoch was a Thursday
+    ['1970-01-01T08:00:00Z', '1970-01-02T08:00:00Z', '1970-01-05T08:00:00Z']
+    >>> list(runs_after("@never", 0))
+    []
+    """
+    if text == NEVER:
+        return
+    today = at_us // _DAY_US
+    for start in _starts_on(text, range(today, today + _YEARS * 366)):
+        if start > at_us:
+            yield start
+
+
+def newest_run(text: str, at_us: int) -> int | None:
+    """The last start of a run at or before a moment.
+
+    >>> iso(newest_run("0 8 * * 1-5", 4 * _DAY_US)), newest_run("@never", 0)
+    ('1970-01-02T08:00:00Z', None)
+    """
+    if text == NEVER:
+        return None
+    today = at_us // _DAY_US
+    for day in range(today, today - _YEARS * 366, -1):
+        starts = [start for start in _starts_on(text, [day]) if start <= at_us]
+        if starts:
+            return starts[-1]
+    return None
+
+
 def _starts(text: str, axis: TimeAxis) -> Iterator[int]:
     """Starts of runs, until they only repeat what was seen of the slots."""
-    minutes, hours, days, months, weekdays = (
-        values_of(field, *bounds) for field, bounds in zip(text.split(), FIELDS, strict=True)
+    days = range((date(1970 + _YEARS, 1, 1) - _EPOCH).days)
+    if _DAY_US % axis.interval_us:
+        return _starts_on(text, days)
+    first = next(_starts_on(text, days), None)
+    return _starts_on(text, [] if first is None else [first // _DAY_US])
+
+
+def _starts_on(text: str, days: Iterable[int]) -> Iterator[int]:
+    """Starts on some days, which are numbered from the epoch on."""
+    fields = PRESET_FIELDS.get(text, text).split()
+    minutes, hours, dates, months, weekdays = (
+        values_of(field, *bounds) for field, bounds in zip(fields, FIELDS, strict=True)
     )
-    either = all(field != "*" for field in (text.split()[2], text.split()[4]))
+    either = all(field != "*" for field in (fields[2], fields[4]))
     times = [(60 * hour + minute) * _MINUTE_US for hour in sorted(hours) for minute in sorted(minutes)]
-    first = date(1970, 1, 1)
-    for number in range((date(1970 + _YEARS, 1, 1) - first).days):
-        day = first + timedelta(days=number)
-        on_date, on_weekday = day.day in days, day.isoweekday() % 7 in {one % 7 for one in weekdays}
-        if day.month not in months or not ((on_date or on_weekday) if either else (on_date and on_weekday)):
-            continue
-        yield from (number * _DAY_US + time for time in times)
-        if _DAY_US % axis.interval_us == 0:
-            return
+    for number in days:
+        day = _EPOCH + timedelta(days=number)
+        on_date, on_weekday = day.day in dates, day.isoweekday() % 7 in {one % 7 for one in weekdays}
+        if day.month in months and ((on_date or on_weekday) if either else (on_date and on_weekday)):
+            yield from (number * _DAY_US + time for time in times)

@@ -183,7 +183,7 @@ class Schedule:
     cron: str = "@hourly"
     catchup: bool = True
     pool: str = ""
-    freshness_us: int = 0
+    freshness_us: int | None = None  # 0 is never
     start_us: int | None = None
 
 

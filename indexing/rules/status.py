@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tidewheel.indexing.core.definition import Clock
@@ -13,6 +13,9 @@ from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 from tidewheel.indexing.core.topics import known_offsets
 from tidewheel.indexing.rules.care import Audited, Vacuumed
 from tidewheel.indexing.rules.deadline import Deadline, deadline_of
+from tidewheel.indexing.rules.due import Missing, slots_in
+from tidewheel.indexing.rules.freshness import Freshness
+from tidewheel.indexing.rules.health import Health
 from tidewheel.indexing.rules.vacuum import Hold
 
 
@@ -68,10 +71,22 @@ class Status:
     vacuumed: Vacuumed | None = None
     audited: Audited | None = None
     lost: tuple[tuple[int, int], ...] = ()  # slots of a topic whose messages were not all there, and how many were not
+    created_us: int = 0
+    applied: int | None = None  # the newest slot that a batch brought
+    vacuum_period_us: int = 0
+    has_schedule: bool = False  # whether it was looked at with an archive file, which tells what is due
+    missing_due: Missing = field(default_factory=Missing)
+    freshness: Freshness = field(default_factory=lambda: Freshness(0, None))
+    health: Health = field(default_factory=Health)
 
     @property
     def applied_through_us(self) -> int | None:
-        """The end of the watermark: the first moment that is not carried out yet."""
+        """The end of the newest slot that a batch brought; expiry goes on without batches."""
+        return None if self.applied is None else self.axis.end_us(self.applied)
+
+    @property
+    def expired_through_us(self) -> int | None:
+        """The end of the watermark: the first moment through which expiry is not carried out yet."""
         return None if self.watermark is None else self.axis.end_us(self.watermark)
 
     @property
@@ -81,8 +96,25 @@ class Status:
 
     @property
     def lag_us(self) -> int | None:
-        """How far the watermark is behind now; an archive of historic data is behind nothing."""
-        through_us = self.applied_through_us
+        """How old the newest batch is; an archive of historic data is behind nothing."""
+        return self._behind_us(self.applied_through_us)
+
+    @property
+    def expiry_lag_us(self) -> int | None:
+        """How far the watermark is behind now."""
+        return self._behind_us(self.expired_through_us)
+
+    @property
+    def expiry_bound_us(self) -> int:
+        """How far it may be: a timer carries expiry out once it is a vacuum period late."""
+        return 2 * self.vacuum_period_us + self.axis.interval_us
+
+    @property
+    def slots_missing(self) -> int:
+        """How many slots should be there and are not: by the schedule, where one is known."""
+        return slots_in(self.missing_due.slots if self.has_schedule else self.missing)
+
+    def _behind_us(self, through_us: int | None) -> int | None:
         return None if through_us is None or self.clock is Clock.DATA else self.now_us - through_us
 
     @property
@@ -106,7 +138,7 @@ class Status:
         return sum(square.files for square in self.grid)
 
     def to_json(self) -> dict[str, Any]:
-        through_us = self.applied_through_us
+        through_us, expired_us = self.applied_through_us, self.expired_through_us
         return {
             "name": self.name,
             "path": self.path,
@@ -116,7 +148,11 @@ class Status:
             "now": None if self.archive_now_us is None else iso(self.archive_now_us),
             "watermark": self.watermark,
             "applied_through": None if through_us is None else iso(through_us),
+            "expired_through": None if expired_us is None else iso(expired_us),
             "lag_us": self.lag_us,
+            "freshness": self.freshness.to_json(),
+            "health": self.health.to_json(),
+            "slots_missing": self.slots_missing,
             "missing": [
                 {"first": first, "last": last, "from": self.axis.name(first), "to": self.axis.name(last + 1)}
                 for first, last in self.missing
@@ -137,7 +173,7 @@ class Status:
         }
 
 
-def status_of(state: TableState, *, path: str, now_us: int) -> Status:
+def status_of(state: TableState, *, path: str, now_us: int, created_us: int = 0) -> Status:
     """Cost: one pass over the files and one over the ledger's cells."""
     definition = state.definition
     holding = {file.generation for file in state.files} | {definition.current.number}
@@ -150,11 +186,14 @@ def status_of(state: TableState, *, path: str, now_us: int) -> Status:
         clock=definition.clock,
         axis=definition.axis,
         now_us=now_us,
+        created_us=created_us,
         watermark=state.watermark,
         missing=() if state.watermark is None else gaps_of(state.ledger.applied, state.watermark),
         generations=generations,
         grid=_grid(state),
         lost=_lost(state),
+        applied=max((last for _, last in state.ledger.applied), default=None),
+        vacuum_period_us=definition.retention.vacuum_period_us,
         deadline=deadline_of(definition, generations, now_us, observed=_is_asked(state)),
     )
 

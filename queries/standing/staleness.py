@@ -103,6 +103,19 @@ def _why_stale(slot: int, tree: Tree, source: Ledger, partials: Ledger) -> str:
     return "forgotten" if made_of.split(" ")[0] == now.attempt else "another batch"
 
 
+def erasure_pending(source: Ledger, partials: Ledger) -> int | None:
+    """The head of the oldest forget that met batches whose partials were made before it; None if they all followed."""
+    pending = []
+    for (slot, _), known in partials.batches.items():
+        now = source.batches.get((slot, ""))
+        if now is None or not now.erasure or len(known.lineage) < 2:
+            continue
+        attempt, _, erasure = PartialLineage.from_texts(known.lineage[:2]).source.partition(" ")
+        if attempt == now.attempt and int(erasure or 0) < now.erasure:
+            pending.append(now.erasure)
+    return min(pending, default=None)
+
+
 @dataclass(frozen=True)
 class AnswerState:
     """What answers are compared with: the source's applied slots and the answers' ledger."""

@@ -15,6 +15,9 @@ from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import iso, merged_ranges
 from tidewheel.indexing.core.state import TableState
+from tidewheel.indexing.rules.due import Missing, due_slots, missing_slots
+from tidewheel.indexing.rules.health import health_of
+from tidewheel.indexing.rules.status import status_of
 
 HOUR_US = 3600 * 10**6
 K = 1000
@@ -38,9 +41,10 @@ def now_after(tide: TomlArchive, slot: int, hours: float) -> int:
 
 
 def said(state: TableState, now_us: int, *due: tuple[int, int]) -> list[str]:
-    from tidewheel.dags.watching import worries
-
-    return [f"{one.message} | {one.remedy}" for one in worries(state, due, now_us)]
+    """What is worried about where these slots were due, whatever the age of the newest batch."""
+    told = status_of(state, path="", now_us=now_us)
+    told = replace(told, missing_due=Missing(missing_slots(state, due)))
+    return [f"{one.message} | {one.remedy}" for one in health_of(told).worries]
 
 
 def test_nothing_to_worry_about(tide: TomlArchive) -> None:
@@ -77,8 +81,6 @@ START_SLOT = K - 10  # 18:20, in the run of 18:00
 def due_of(
     tide: TomlArchive, state: TableState, hours: float, schedule: str = 'freshness = "10m"', created_slot: int = 0
 ) -> tuple[tuple[int, int], ...]:
-    from tidewheel.dags.due import due_slots
-
     tide.write_file(schedule)
     file = parse_archive_file(tide.path.read_text(encoding="utf-8"), "tide.toml")
     return due_slots(file, state, tide.axis.end_us(created_slot), now_after(tide, K, hours))
@@ -123,8 +125,6 @@ def test_nothing_is_due_without_a_schedule_or_from_one_that_does_not_make_up(tid
     assert due_of(tide, state, 9, start_at(tide, START_SLOT, "catchup = false")) == ()
     assert due_of(tide, state_of(tide, None), 9) == ()
     tide.write_file(cron="@never")
-    from tidewheel.dags.due import due_slots
-
     file = parse_archive_file(tide.path.read_text(encoding="utf-8"), "tide.toml")
     assert due_slots(file, state, 0, now_after(tide, K, 9)) == ()
 
@@ -135,8 +135,7 @@ def test_two_hours_of_minute_slots_with_hourly_runs(tide: TomlArchive, lost: int
 
     Nothing is ever missing, unless a run leaves a slot out: then that one is, from the run's patience on.
     """
-    from tidewheel.dags.due import due_slots
-    from tidewheel.dags.watching import missing_slots, overdue_expiry
+    from tidewheel.dags.watching import overdue_expiry
 
     text = (
         tide.path.read_text(encoding="utf-8").replace('"20m"', '"1m"').replace('freshness = "1h"', 'freshness = "15m"')

@@ -13,9 +13,11 @@ import pytest
 
 import tidewheel
 from tests.support.asked_archive import ARCHIVE_FILE, QUERIES, asked_archive
+from tidewheel.indexing.archive_file.source_paths import path_for_slot
 from tidewheel.pages.detail import detail_page
 from tidewheel.pages.facts import Detail, Overview
 from tidewheel.pages.overview import overview_page
+from tidewheel.resolve import read_archive_file
 
 # Airflow warns of its own inner life while it is imported and used.
 pytestmark = [
@@ -26,7 +28,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Using .httpx. with .starlette.testclient"),
 ]
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\u202e"
-# Every slot since the second was due, and no slot after the sixth came.
 LATE = '\n[schedule]\ncron = "* * * * *"\nstart = 1970-01-01T00:02:00Z\n'
 
 
@@ -62,6 +63,15 @@ def file(answered: Path, tmp_path: Path) -> Path:
     """The same, to be changed."""
     shutil.copytree(answered.parent.parent, tmp_path, dirs_exist_ok=True)
     return tmp_path / "archives" / "m.toml"
+
+
+def make_late(file: Path) -> None:
+    """Every slot since the second was due, and no slot after the sixth came, though its batch is there."""
+    file.write_text(ARCHIVE_FILE + LATE)
+    read = read_archive_file(file)
+    batch = Path(path_for_slot(read.source.path, read.axis.start_us(6), read.axis.end_us(6), 6))
+    batch.parent.mkdir(exist_ok=True)
+    batch.touch()
 
 
 def detail_of(path: Path) -> Detail:
@@ -151,7 +161,7 @@ def test_the_last_vacuum_and_audit_are_shown_with_what_came_of_them(file: Path) 
 
 
 def test_an_archive_whose_slots_did_not_come_is_late(file: Path) -> None:
-    file.write_text(ARCHIVE_FILE + LATE)
+    make_late(file)
     detail = detail_of(file)
     overview, [gap] = detail.overview, detail.gaps
     assert overview.health.word == "late"
@@ -262,7 +272,7 @@ BUTTON = '<form method="post" action="m/backfill">'
 
 
 def late(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file.write_text(ARCHIVE_FILE + LATE)
+    make_late(file)
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(file.parent))
 
 
@@ -302,6 +312,16 @@ def test_what_is_posted_must_come_from_this_site(file: Path, monkeypatch: pytest
     assert unknown.status_code == 409
     assert unknown.json()["detail"] == "Airflow has no DAG m__backfill. Nothing was started"
     assert answer("/archives/m/backfill", method="POST", Origin="http://airflow").status_code == 401
+
+
+def test_what_nobody_can_bring_is_waited_for(file: Path) -> None:
+    """Slots whose batches are not there: a backfill of them would only fail."""
+    file.write_text(ARCHIVE_FILE + LATE)
+    overview = overview_of(file)
+    assert overview.health.word == "waiting"
+    assert "waits for a batch that is not there" in overview.health.why
+    assert (overview.slots_missing > 1_000_000, overview.slots_to_bring) == (True, 0)
+    assert "its batch is not there" in detail_of(file).gaps[0].run
 
 
 @pytest.mark.usefixtures("airflow_empty")

@@ -120,7 +120,7 @@ def test_openmetrics_tells_what_a_look_finds_and_the_same_counts(table: BuiltTab
     assert value_of(after, "tidewheel_awaiting_bytes") == 0
     assert value_of(after, "tidewheel_deadline_timestamp_seconds") > 0
     # What the files in a folder tell is the same, with what was missing by the schedule.
-    path = write_metrics_file(tmp_path / "metrics", table.snapshot, 0, archive.gauges())
+    path = write_metrics_file(tmp_path / "metrics", table.snapshot, 0, archive.gauges(archive.status()))
     assert parsed(path.read_text()).keys() == after.keys()
     assert archive.status().to_json()["audited"]["findings"] == len(report.findings)
 

@@ -81,8 +81,9 @@ def _course(course: Course) -> Markup:
 
 def _facts(status: Status) -> Iterator[tuple[str, Content]]:
     yield "table", together([element("code", status.path), f", version {status.version}"])
-    yield "applied through", through_name(status.axis, status.watermark)
+    yield "applied through", through_name(status.axis, status.applied)
     yield "behind now", lag_text(status)
+    yield "expired through", through_name(status.axis, status.watermark)
     yield "live", f"{counted(status.rows_live, 'record')}, {size(status.bytes_live)}"
     dead = f"{counted(status.rows_dead, 'record')}, {size(status.bytes_stored - status.bytes_live)}"
     yield "dead, still stored", dead

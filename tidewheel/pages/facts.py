@@ -10,11 +10,9 @@ from tidewheel.answer_plot import AnswerPlot
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.rules.course import Course
+from tidewheel.indexing.rules.due import Ranges, slots_in
+from tidewheel.indexing.rules.health import WORST_FIRST
 from tidewheel.indexing.rules.status import Status
-
-HEALTHY, LATE, WAITING = "healthy", "late", "waiting"
-DAMAGED, UNREADABLE = "damaged", "unreadable"
-_WORST_FIRST = (DAMAGED, UNREADABLE, LATE, WAITING, HEALTHY)
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Health:
 
     @property
     def rank(self) -> int:
-        return _WORST_FIRST.index(self.word)
+        return WORST_FIRST.index(self.word)
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,13 @@ class Overview:
     health: Health
     status: Status | None = None
     slots_missing: int = 0
+    to_bring: Ranges = ()  # of the missing slots those that a backfill could bring now
     quarantined: Mapping[str, int] | None = None  # records by rule
     bring: Bring = Bring()
+
+    @property
+    def slots_to_bring(self) -> int:
+        return slots_in(self.to_bring)
 
     @property
     def records_quarantined(self) -> int:
@@ -59,6 +62,7 @@ class Overview:
             "name": self.name,
             "health": self.health.__dict__,
             "slots_missing": self.slots_missing,
+            "slots_to_bring": self.slots_to_bring,
             "bring": self.bring.__dict__,
             "quarantined": dict(self.quarantined or {}),
             "status": None if self.status is None else self.status.to_json(),

@@ -67,7 +67,7 @@ def _figures(archive: Overview) -> Sequence[Content]:
     status = archive.status
     if status is None:
         return [""] * (len(_HEADERS) - 3)
-    through = through_name(status.axis, status.watermark)
+    through = through_name(status.axis, status.applied)
     return (
         _two(element("span", lag_text(status), class_="lag"), f"through {through}" if through else ""),
         _two(count(status.rows_live), size(status.bytes_live)),
@@ -85,14 +85,14 @@ def _two(first: Content, second: str) -> Markup:
 def bring(archive: Overview, action: str) -> Markup | None:
     """The button that brings what is missing, for who may press it; or who is at it, or what stands in its way."""
     if archive.bring.offered:
-        return button(f"bring {counted(archive.slots_missing, 'missing slot')}", action)
+        return button(f"bring {counted(archive.slots_to_bring, 'missing slot')}", action)
     return element("p", archive.bring.said, class_="dim") if archive.bring.said else None
 
 
 def lag_text(status: Status) -> str:
-    """How far the archive is behind the present, to the second."""
+    """How old the newest batch is, to the second."""
     if status.lag_us is None:
-        return "historic" if status.watermark is not None else ""
+        return "historic" if status.applied is not None else ""
     return duration_text(max(0, status.lag_us) // 1_000_000 * 1_000_000)
 
 

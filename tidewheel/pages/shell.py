@@ -25,10 +25,10 @@ th, td { padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--edge); ver
 td:not(:last-child) { white-space: nowrap } .archives td.why { white-space: normal; min-width: 22rem }
 .late .lag { color: var(--late); font-weight: 650 } .cause { font-weight: 650 } .counts .word { margin-right: 1rem }
 code { font: 12.5px/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
-.word { font-weight: 650 } .healthy .word { color: var(--good) } .late .word, .waiting .word { color: var(--late) }
-.damaged .word, .unreadable .word { color: var(--bad) } .word.healthy { color: var(--good) }
-.word.late, .word.waiting { color: var(--late) } .word.damaged, .word.unreadable { color: var(--bad) }
-tr.damaged, tr.unreadable, div.damaged, div.unreadable { background: var(--badpaper) }
+.word { font-weight: 650 } .healthy .word, .word.healthy { color: var(--good) }
+:is(.late, .waiting, .catching) .word, .word:is(.late, .waiting, .catching) { color: var(--late) }
+:is(.damaged, .unreadable, .overdue) .word, .word:is(.damaged, .unreadable, .overdue) { color: var(--bad) }
+:is(tr, div):is(.damaged, .unreadable, .overdue) { background: var(--badpaper) }
 tr.late, div.late { background: var(--latepaper) }
 div.health { padding: .5rem .8rem; margin: .6rem 0; border-left: 4px solid var(--edge) }
 button { font: inherit; font-weight: 600; color: var(--paper); background: var(--heat); border: 0; cursor: pointer;

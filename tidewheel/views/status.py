@@ -12,6 +12,8 @@ from tidewheel.heatmap import HeatMap
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.deadline import Deadline, Part
+from tidewheel.indexing.rules.due import Ranges, slots_in
+from tidewheel.indexing.rules.health import HEALTHY, OVERDUE
 from tidewheel.indexing.rules.status import Status
 from tidewheel.views.figures import count, share, short_iso, size, through_name
 
@@ -31,7 +33,10 @@ def status_view(status: Status, backfill: str) -> RenderableType:
 
 def _facts(status: Status, backfill: str) -> Iterator[tuple[str, Text | str]]:
     yield "archive", Text.assemble((status.name, "bold"), f" at {status.path}, version {status.version}")
+    yield "health", _health(status)
     yield "applied", _applied(status)
+    if status.watermark != status.applied:
+        yield "expired", f"through {through_name(status.axis, status.watermark)}"
     yield "missing", _missing(status, backfill)
     if status.lost:
         yield "lost", _lost(status)
@@ -58,9 +63,17 @@ def _care(status: Status) -> Iterator[tuple[str, Text | str]]:
         yield "audited", Text.assemble(f"{short_iso(audited.at_us)}, ", what, "" if audited.deep else ", a quick one")
 
 
+def _health(status: Status) -> Text:
+    """The word, and each worry on a line of its own with what to do."""
+    health = status.health
+    colour = {HEALTHY: "green", OVERDUE: "bold red"}.get(health.word, "yellow")
+    told = [f"{one.message}\n  {one.remedy}" for one in health.worries] + ([health.said] if health.said else [])
+    return Text("\n".join([health.word, *told]), style=colour)
+
+
 def _applied(status: Status) -> Text | str:
-    through = through_name(status.axis, status.watermark)
-    if status.watermark is None:
+    through = through_name(status.axis, status.applied)
+    if status.applied is None:
         return through
     if status.lag_us is None:
         return f"through {through} (historic data: its end is the present)"
@@ -68,14 +81,20 @@ def _applied(status: Status) -> Text | str:
 
 
 def _missing(status: Status, backfill: str) -> Text | str:
-    if not status.missing:
+    """By the schedule, where one is known; slots that it owes to nobody are told as well."""
+    if not status.missing and not status.slots_missing:
         return "no slot"
+    if status.slots_missing or not status.has_schedule:
+        gaps = status.missing_due.slots if status.has_schedule else status.missing
+        return Text(f"{_listed(status, gaps)}; fill them: {backfill}", style="yellow")
+    return f"none that was due; never brought were {_listed(status, status.missing)}; fill them: {backfill}"
+
+
+def _listed(status: Status, gaps: Ranges) -> str:
     axis = status.axis
-    shown = [f"{short_iso(axis.start_us(a))} to {short_iso(axis.end_us(b))}" for a, b in status.missing[:_GAPS_SHOWN]]
-    slots = sum(last - first + 1 for first, last in status.missing)
-    more = len(status.missing) - len(shown)
-    text = f"{counted(slots, 'slot')}: {', '.join(shown)}{f' and {more} more gaps' if more else ''}"
-    return Text(f"{text}; fill them: {backfill}", style="yellow")
+    shown = [f"{short_iso(axis.start_us(a))} to {short_iso(axis.end_us(b))}" for a, b in gaps[:_GAPS_SHOWN]]
+    more = len(gaps) - len(shown)
+    return f"{counted(slots_in(gaps), 'slot')}: {', '.join(shown)}{f' and {more} more gaps' if more else ''}"
 
 
 def _lost(status: Status) -> Text:

@@ -1,0 +1,45 @@
+"""How far an archive's standing queries follow it: which answers lag, and whether an erasure waits for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.rules.health import Following, PendingErasure
+
+if TYPE_CHECKING:
+    from tidewheel.handle import Handle
+
+
+def following_of(archive: Handle) -> Following:
+    """Of an archive that nobody asks, and of one that is itself derived, there is nothing to tell. What is wrong with
+    query files is told by `query check`, and on the page."""
+    if archive.file is None:
+        return Following()
+    return Following(_lags(archive), _pending_erasure(archive))
+
+
+def _lags(archive: Handle) -> tuple[tuple[str, int], ...]:
+    queries = archive.queries
+    try:
+        standing = queries.standing() if queries.texts() else []
+    except TidewheelError:
+        return ()
+    return tuple((one.query.name, one.lag_us) for one in standing if one.lag_us)
+
+
+def _pending_erasure(archive: Handle) -> PendingErasure | None:
+    """The oldest forget that partials did not follow. Cost, if there is one: the receipts of the archive."""
+    from tidewheel.local.standing.derivation import derived_job, is_there
+    from tidewheel.queries.standing.staleness import erasure_pending
+    from tidewheel.storage.ledger_store import all_receipts, ledger_of
+
+    partials = derived_job(archive.job, "partials")
+    if not is_there(partials):
+        return None
+    snapshot = archive.snapshot()
+    head = erasure_pending(ledger_of(snapshot), ledger_of(partials.snapshot()))
+    if head is None:
+        return None
+    committed = (one.committed_us for _, one in all_receipts(snapshot) if one.head == head)
+    return next((PendingErasure(head, at_us) for at_us in committed), None)
