@@ -44,6 +44,8 @@ ORDER = (
         "vacuum",
         "sql",
         "completion",
+        "isolation classify",
+        "isolation compare",
     ),
 )
 LOOKING = (

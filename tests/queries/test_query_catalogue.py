@@ -31,6 +31,8 @@ OWN = (
     "literature",
     "literature/state",
     "literature/joins",
+    "literature/isolation",
+    "literature/frequent",
     "",
 )
 

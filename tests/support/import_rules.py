@@ -121,7 +121,13 @@ PURE = tuple(path for path in RULES if path.split("/")[0] in ("indexing", "queri
 
 # The literature's engines show how an archive's stream would fare in them: nothing else of tidewheel asks them.
 LITERATURE = "tidewheel.queries.literature"
-LITERATURE_READERS = ("queries/literature/", "tidewheel/tracing.py", "tidewheel/commands/tracing.py")
+LITERATURE_READERS = (
+    "queries/literature/",
+    "tidewheel/tracing.py",
+    "tidewheel/commands/tracing.py",
+    "tidewheel/commands/isolation.py",
+    "tidewheel/views/isolation.py",
+)
 
 # Random numbers drive the oracle's histories, from a seed that the caller names.
 SEEDED = ("oracle", "simulat", "generate")

@@ -6,6 +6,7 @@ import click
 
 from tidewheel.commands.beginning import completion, new
 from tidewheel.commands.changing import forget, migrate, undo, vacuum
+from tidewheel.commands.isolation import isolation
 from tidewheel.commands.looking import audit, changes, history, metrics, quarantine, status
 from tidewheel.commands.planning import advise, forecast
 from tidewheel.commands.playing import demo
@@ -39,6 +40,7 @@ COMMANDS: tuple[click.Command, ...] = (
     plan,
     refresh,
     ask,
+    isolation,
     demo,
     completion,
 )
