@@ -30,7 +30,7 @@ class Update:
 
 @dataclass(frozen=True)
 class History:
-    """What came, in the order of time."""
+    """All arrivals and updates, in the order of time."""
 
     arrivals: tuple[Arrival, ...] = ()
     updates: tuple[Update, ...] = ()

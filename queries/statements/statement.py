@@ -9,7 +9,7 @@ from tidewheel.queries.statements.plan import Operator, windows
 
 
 class Output(StrEnum):
-    """What a run reports of the answer."""
+    """The part of the answer that a run reports."""
 
     ANSWER = "answer"  # the rows that are there
     ISTREAM = "Istream"  # rows that are new
