@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.rules.health import Following, PendingErasure
+from tidewheel.indexing.rules.pending_erasure import pending_erasure
 
 if TYPE_CHECKING:
     from tidewheel.handle import Handle
@@ -29,17 +31,14 @@ def _lags(archive: Handle) -> tuple[tuple[str, int], ...]:
 
 
 def _pending_erasure(archive: Handle) -> PendingErasure | None:
-    """The oldest forget that partials did not follow. Cost, if there is one: the receipts of the archive."""
+    """The oldest forget that partials or answers did not follow. Cost, if there is one: the receipts of the archive."""
     from tidewheel.local.standing.derivation import derived_job, is_there
-    from tidewheel.queries.standing.staleness import erasure_pending
     from tidewheel.storage.ledger_store import all_receipts, ledger_of
 
-    partials = derived_job(archive.job, "partials")
-    if not is_there(partials):
+    derived = [derived_job(archive.job, kind) for kind in DERIVED_KINDS]
+    if not all(is_there(job) for job in derived):
         return None
     snapshot = archive.snapshot()
-    head = erasure_pending(ledger_of(snapshot), ledger_of(partials.snapshot()))
-    if head is None:
-        return None
-    committed = (one.committed_us for _, one in all_receipts(snapshot) if one.head == head)
-    return next((PendingErasure(head, at_us) for at_us in committed), None)
+    partials, answers = (ledger_of(job.snapshot()) for job in derived)
+    receipts = (receipt for _, receipt in all_receipts(snapshot))
+    return pending_erasure(snapshot.definition.key, ledger_of(snapshot), partials, answers, lambda: receipts)

@@ -58,3 +58,14 @@ def source_of(batch: Batch | None) -> str:
 def made_of(batch: Batch | None) -> str:
     """The first line of the lineage of what was made of a batch."""
     return f"source {source_of(batch)}"
+
+
+def is_made_before_forget(derived: Batch, now: Batch) -> bool:
+    """Whether what is derived of a batch was made before a forget that may have taken something from the batch.
+
+    >>> is_made_before_forget(Batch("d", 1, lineage=("source a1 0",)), Batch("a1", 9, erasure=7))
+    True
+    """
+    if not derived.lineage or derived.lineage[0] == made_of(now):
+        return False
+    return derived.lineage[0].removeprefix("source ").split(" ")[0] == now.attempt

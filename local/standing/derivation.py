@@ -187,8 +187,10 @@ def observe_for(job: ArchiveJob, queries: Sequence[Query]) -> None:
 
 
 def slots_observed(source: Definition, assignment: Assignment) -> int:
-    """How far back batches must be told of for these trees."""
-    return _slots(source, max((tree.horizon_us + tree.ahead_us for tree in assignment.trees), default=0))
+    """How far back batches must be told of: as long as windows ask for them, or rows of these trees are alive."""
+    life_us = source.max_lifetime_us
+    reaches = (max(tree.horizon_us + tree.ahead_us, tree.life_us(life_us)) for tree in assignment.trees)
+    return _slots(source, max(reaches, default=0))
 
 
 def _told(by: Mapping[str, object]) -> str:

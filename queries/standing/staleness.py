@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, groupby
 
-from tidewheel.indexing.core.batches import source_of
-from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import BatchKey
+from tidewheel.indexing.core.batches import is_made_before_forget, made_of
+from tidewheel.indexing.core.ledger import Ledger, cells_beyond
+from tidewheel.indexing.core.receipts import Batch, BatchKey
 from tidewheel.indexing.core.slots import TimeAxis, ranges_since
 from tidewheel.queries.standing.given_slots import GivenSlots
-from tidewheel.queries.standing.lineage import DIGEST_MASK, PartialLineage
+from tidewheel.queries.standing.lineage import DIGEST_MASK
 from tidewheel.queries.standing.query import Counts, Query, Terms
 from tidewheel.queries.standing.reflection import ODD, Reflection
 from tidewheel.queries.standing.tree import Tree, window_of
@@ -83,7 +83,10 @@ def stale_partials(
         # A record's time may lie ahead of its slot, so an older slot may reach into the oldest window.
         first = axis.slot_of(now_us - tree.horizon_us - tree.ahead_us)
         slots = {slot for slot, part in source.batches if not part and slot >= first}
-        slots |= {slot for slot, part in partials.batches if part == tree.name and slot >= first}
+        kept = {slot: batch for (slot, part), batch in partials.batches.items() if part == tree.name}
+        slots |= {
+            slot for slot, batch in kept.items() if slot >= first or _holds_forgotten(slot, batch, source, partials)
+        }
         for slot in sorted(slots):
             why = _why_stale(slot, tree, source, partials)
             if why:
@@ -91,29 +94,21 @@ def stale_partials(
     return sorted(found, key=lambda one: one.key)
 
 
+def _holds_forgotten(slot: int, known: Batch, source: Ledger, partials: Ledger) -> bool:
+    """Whether partials that no window asks for any more have rows alive, made before a forget."""
+    now = source.batches.get((slot, ""))
+    return now is not None and is_made_before_forget(known, now) and bool(cells_beyond(known, partials.watermark))
+
+
 def _why_stale(slot: int, tree: Tree, source: Ledger, partials: Ledger) -> str:
     now, known = source.batches.get((slot, "")), partials.batches.get((slot, tree.name))
     if known is None:
         return "" if now is None else "no partials yet"
-    made_of = PartialLineage.from_texts(known.lineage[:2]).source
-    if made_of == source_of(now):
+    if known.lineage[:1] == (made_of(now),):
         return ""
     if now is None:
         return "the slot was undone"
-    return "forgotten" if made_of.split(" ")[0] == now.attempt else "another batch"
-
-
-def erasure_pending(source: Ledger, partials: Ledger) -> int | None:
-    """The head of the oldest forget that met batches whose partials were made before it; None if they all followed."""
-    pending = []
-    for (slot, _), known in partials.batches.items():
-        now = source.batches.get((slot, ""))
-        if now is None or not now.erasure or len(known.lineage) < 2:
-            continue
-        attempt, _, erasure = PartialLineage.from_texts(known.lineage[:2]).source.partition(" ")
-        if attempt == now.attempt and int(erasure or 0) < now.erasure:
-            pending.append(now.erasure)
-    return min(pending, default=None)
+    return "forgotten" if is_made_before_forget(known, now) else "another batch"
 
 
 @dataclass(frozen=True)

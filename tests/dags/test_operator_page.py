@@ -13,6 +13,9 @@ import pytest
 
 import tidewheel
 from tests.support.asked_archive import ARCHIVE_FILE, QUERIES, asked_archive
+from tests.support.local_archive import LocalArchive
+from tidewheel.commits.clock import now_us
+from tidewheel.commits.forget import forget
 from tidewheel.indexing.archive_file.source_paths import path_for_slot
 from tidewheel.pages.detail import detail_page
 from tidewheel.pages.facts import Detail, Overview
@@ -158,6 +161,17 @@ def test_the_last_vacuum_and_audit_are_shown_with_what_came_of_them(file: Path) 
         detail_of(file)
     )
     assert detail_of(file).to_json()["status"]["audited"]["findings"] == found > 0
+
+
+def test_an_erasure_that_no_refresh_carried_out_is_overdue(file: Path) -> None:
+    two_hours_ago = LocalArchive(file.parent.parent, now_us=now_us() - 7200 * 10**6)
+    forget(two_hours_ago.job, keys=[("b",)])
+    overview = overview_of(file)
+    assert overview.health.word == "overdue"
+    assert "erasure is overdue" in overview.health.why
+    assert overview.health.remedy.endswith("tidewheel refresh m")
+    tidewheel.open(file).queries.refresh()
+    assert overview_of(file).health.word == "healthy"
 
 
 def test_an_archive_whose_slots_did_not_come_is_late(file: Path) -> None:
