@@ -50,7 +50,7 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = 
     selection = Selection(tuple(dict.fromkeys(tuple(key) for key in keys)), where)
     # Before the commit: a predicate that some quarantined record fails must not fail after it.
     beside = job.hand.sweep(job, selection, dry_run=True)
-    procedure = _Forget(selection, beside.digests)
+    procedure = _Forget(selection, beside)
     outcome = attempt(replace(job, file=None), procedure, dry_run=dry_run)
     if not dry_run:
         with standing_commit(_stands(outcome), "what lies beside the archive, as its quarantine, is not swept yet"):
@@ -73,15 +73,15 @@ def _stands(outcome: Outcome) -> str:
 def _swept(job: ArchiveJob, procedure: _Forget) -> Swept:
     """What lay beside is gone; what came there since the search gets its tombstones in a commit of its own."""
     found = job.hand.sweep(job, procedure.selection, dry_run=False)
-    if not found.digests <= procedure.beside:
-        attempt(replace(job, file=None), replace(procedure, beside=found.digests | procedure.beside))
+    if not found.digests <= procedure.beside.digests:
+        attempt(replace(job, file=None), replace(procedure, beside=procedure.beside.beside(found)))
     return found
 
 
 @dataclass
 class _Forget(Procedure):
     selection: Selection
-    beside: frozenset[str] = frozenset()  # of a predicate, what it matches in the side tables
+    beside: Swept  # of a predicate, what it matches in the side tables
     searched: dict[str, Hits] = field(default_factory=dict)  # by file
     rows_found: int = 0
 
@@ -112,7 +112,13 @@ class _Forget(Procedure):
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
-        return replace(receipt, forgotten=_own(plan).forgotten, tombstones=plan.tombstones)
+        slots = None if self.selection.keys else tuple(sorted(self.slots_found(one)))
+        return replace(receipt, forgotten=_own(plan).forgotten, forgotten_in=slots, tombstones=plan.tombstones)
+
+    def slots_found(self, one: Try) -> frozenset[int]:
+        """The slots of the records that a predicate matches."""
+        stored = (slot for file in one.state.files for slot, _ in self.searched[file.path].cells)
+        return self.beside.slots.union(stored)
 
     def _searched_digests(self, one: Try) -> frozenset[str]:
         """Search the files that were not searched yet; what keeps the matching records out."""
@@ -124,7 +130,7 @@ class _Forget(Procedure):
             self.searched |= {file.path: found.get(file.path, Hits()) for file in new}
         if self.selection.keys:
             return keys
-        return self.beside.union(*(self.searched[file.path].digests for file in one.state.files))
+        return self.beside.digests.union(*(self.searched[file.path].digests for file in one.state.files))
 
 
 def _own(plan: Plan) -> ForgetPlan:

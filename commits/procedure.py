@@ -82,10 +82,16 @@ class Hits:
 
 @dataclass(frozen=True)
 class Swept:
-    """The records beside an archive that a selection matches: how many, and, of a predicate, their digests."""
+    """The records beside an archive that a selection matches: how many; of a predicate, their digests, and in which
+    slots those came that standing queries count."""
 
     rows: int = 0
     digests: frozenset[str] = frozenset()
+    slots: frozenset[int] = frozenset()
+
+    def beside(self, other: Swept) -> Swept:
+        """What both found."""
+        return Swept(self.rows, self.digests | other.digests, self.slots | other.slots)
 
 
 class Hand(Protocol):

@@ -76,11 +76,13 @@ class SparkHand:
         snapshot = job.snapshot()
         state = NOTHING_CHANGED if dry_run else "What was stored is forgotten, what lies beside it is not"
 
-        digests: set[str] = set()
+        digests, slots = set[str](), set[int]()
 
         def selected(side: SideTable, rows: pa.Table) -> Iterable[int]:
             found = selected_rows(side, snapshot, selection, rows)
             digests.update(found.values())
+            if side.filled:  # what is quarantined is not counted by anybody
+                slots.update(rows.column(side.slot).take(pa.array(found, pa.int64())).to_pylist())
             return found
 
         with computing(selection.where, full_schema_of(snapshot), state):
@@ -88,7 +90,7 @@ class SparkHand:
         if not selection.where:
             return Swept(sum(swept))
         _refuse_many(len(digests))
-        return Swept(sum(swept), frozenset(digests))
+        return Swept(sum(swept), frozenset(digests), frozenset(slots))
 
 
 def _kept(snapshot: Snapshot, plan: Plan, files: Sequence[FileFact], generation: Generation) -> DataFrame:

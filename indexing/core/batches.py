@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tidewheel.indexing.core.receipts import Batch, Deed, Receipt
+from tidewheel.indexing.core.receipts import Batch, Receipt
 
 
 def batches_at(receipts: Mapping[int, Receipt], version: int) -> dict[int, str]:
@@ -44,8 +44,7 @@ def batch_in(receipts: Iterable[Receipt], slot: int, attempt: str) -> Batch:
         if receipt.attempt == attempt:
             rows_in = sum(one.rows_in for one in receipt.slots if one.slot == slot)
             brought = receipt.head
-        bound = max((one.slot_max for one in receipt.tombstones), default=slot - 1)
-        if receipt.operation is Deed.FORGET and bound >= slot:
+        if receipt.may_have_forgotten(slot):
             erasure = max(erasure, receipt.head)
     return Batch(attempt, rows_in, erasure if erasure > brought else 0)
 

@@ -137,10 +137,7 @@ class _Folding:
                 if key not in self.batches:
                     self._put_batch(key, batch)
         if receipt.operation is Deed.FORGET and receipt.tombstones:
-            bound, found = max(one.slot_max for one in receipt.tombstones), {slot for slot, _ in receipt.forgotten}
-            for key, batch in self.batches.items():
-                if key[0] <= bound and (key[0] in found or not self._lies_whole(key, batch)):
-                    self.batches[key] = replace(batch, erasure=receipt.head)
+            self._mark_forgotten(receipt)
         for key, cells in receipt.forgotten_parts:
             if key in self.batches:
                 # What it was made of is no longer what it holds: whoever compares makes it again.
@@ -150,6 +147,16 @@ class _Folding:
             self.batches = {key: batch for key, batch in self.batches.items() if key[1] not in receipt.parts_dropped}
         for one in receipt.slots:
             self._put_batch(one.key, _batch_of(one, receipt.attempt, self.batches.get(one.key)))
+
+    def _mark_forgotten(self, receipt: Receipt) -> None:
+        """Where a forget found records, or where some had left the archive that it may have covered."""
+        bound, found = max(one.slot_max for one in receipt.tombstones), {slot for slot, _ in receipt.forgotten}
+        named = None if receipt.forgotten_in is None else frozenset(receipt.forgotten_in)
+        for key, batch in self.batches.items():
+            if key[0] > bound or (named is not None and key[0] not in named):
+                continue
+            if named is not None or key[0] in found or not self._lies_whole(key, batch):
+                self.batches[key] = replace(batch, erasure=receipt.head)
 
     def _lies_whole(self, key: BatchKey, batch: Batch) -> bool:
         """Whether every record that came is alive in the archive: a forget that found none of them took nothing."""

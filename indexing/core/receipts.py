@@ -235,6 +235,8 @@ class Receipt:
     committed_us: int
     slots: tuple[SlotReceipt, ...] = ()
     forgotten: tuple[tuple[int, Cells], ...] = ()
+    # Of a forget by predicate, the slots of the records that it found, stored or beside: their digests name no others.
+    forgotten_in: tuple[int, ...] | None = None
     forgotten_parts: tuple[tuple[BatchKey, Cells], ...] = ()  # of derived archives, the same by part
     parts_dropped: tuple[str, ...] = ()  # as if they had never been
     # Of parts the slot before which nobody asks any more what they were applied for.
@@ -258,6 +260,12 @@ class Receipt:
     program: str = ""
     note: str = ""
 
+    def may_have_forgotten(self, slot: int) -> bool:
+        """Whether this is a forget that covers records of a slot."""
+        bound = max((one.slot_max for one in self.tombstones), default=None)
+        is_within = self.operation is Deed.FORGET and bound is not None and slot <= bound
+        return is_within and (self.forgotten_in is None or slot in self.forgotten_in)
+
     def to_json(self) -> dict[str, Any]:
         values = dict(self.__dict__)
         values["operation"] = self.operation.value
@@ -266,11 +274,19 @@ class Receipt:
         values["tombstones"] = [[list(t.columns), t.digest, t.slot_max] for t in self.tombstones]
         values["restoration"] = _restoration_to_json(self.restoration)
         # Older programs refuse a field they do not know: it is there only where it says something.
-        del values["observation"], values["forgotten_parts"], values["parts_dropped"], values["parts_past"]
+        del (
+            values["forgotten_in"],
+            values["observation"],
+            values["forgotten_parts"],
+            values["parts_dropped"],
+            values["parts_past"],
+        )
         if not self.late_rows:
             del values["late_rows"]
         if self.observation is not None:
             values["observation"] = self.observation.to_json()
+        if self.forgotten_in is not None:
+            values["forgotten_in"] = list(self.forgotten_in)
         if self.forgotten_parts:
             values["forgotten_parts"] = [[*key, cells_to_json(cells)] for key, cells in self.forgotten_parts]
         if self.parts_dropped:
@@ -290,6 +306,7 @@ class Receipt:
                 "operation": Deed(values["operation"]),
                 "slots": tuple(SlotReceipt.from_json(one) for one in values["slots"]),
                 "forgotten": tuple((slot, cells_from_json(cells)) for slot, cells in values["forgotten"]),
+                "forgotten_in": None if (found := values.get("forgotten_in")) is None else tuple(found),
                 "forgotten_parts": tuple(
                     ((slot, part), cells_from_json(cells)) for slot, part, cells in values.get("forgotten_parts", ())
                 ),

@@ -24,10 +24,10 @@ from tidewheel.indexing.printable import one_line
 from tidewheel.local.rows import file_schema
 from tidewheel.local.standing.budget import Budget
 from tidewheel.local.standing.derived import PartRows, filtered
-from tidewheel.local.standing.erased_partials import erased_partials
+from tidewheel.local.standing.erased_partials import erased_partials, without_keys
 from tidewheel.local.standing.partials import PartialBuilder
 from tidewheel.local.standing.slot_rows import SlotReader
-from tidewheel.local.standing.stored_rows import digests, kept_partials, stored_partials
+from tidewheel.local.standing.stored_rows import digests, stored_partials
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.query import Counts, Erasure, Query
 from tidewheel.queries.standing.staleness import AGAIN, StalePartials
@@ -158,17 +158,17 @@ class BatchFolder:
         """A tree's partials of some slots, from the records of these and perhaps of others."""
         sources = {slot: source_of(self.reader.state.ledger.batches.get((slot, ""))) for slot in slots}
         told = {slot: coverages[slot] if tree.counts is Counts.LIVE else coverages[slot].for_all() for slot in slots}
-        kept: dict[int, tuple[pa.Table, PartialLineage]] = {}
+        kept: dict[int, PartialLineage] = {}
         if tree.erasure is Erasure.KEEP:
             lacking = (slot for slot in slots if told[slot].cover is not Cover.ALL)
             kept = {slot: one for slot in lacking if (one := self._kept(tree, slot, sources[slot])) is not None}
+        staying, kept = without_keys(self.partials, self.reader, tree, kept) if kept else (None, kept)
         fresh = [slot for slot in slots if slot not in kept]
         table = self.folded(tree, fresh, filtered(rows, pc.is_in(rows.column("ins_slot"), pa.array(fresh, pa.int64()))))
         found = digests(table)
         lineages = {slot: PartialLineage(sources[slot], told[slot], found.get(slot, {})) for slot in fresh}
-        tables = [stored_partials(table, tree, self.axis), *(one for one, _ in kept.values())]
-        whole = pa.concat_tables(tables, promote_options="default")
-        return whole, lineages | {slot: lineage for slot, (_, lineage) in kept.items()}
+        tables = [stored_partials(table, tree, self.axis), *([] if staying is None else [staying])]
+        return pa.concat_tables(tables, promote_options="default"), lineages | kept
 
     def folded(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> pa.Table:
         """The partial rows of some slots; where a record cannot be folded, its slot is named."""
@@ -186,12 +186,11 @@ class BatchFolder:
                 told.remedy,
             ) from error
 
-    def _kept(self, tree: Tree, slot: int, source: str) -> tuple[pa.Table, PartialLineage] | None:
-        """Partials whose rows are gone and in which a key was forgotten, as they are: their queries ask for that."""
-        snapshot = self.partials.snapshot()
-        batch = ledger_of(snapshot).batches.get((slot, tree.name))
+    def _kept(self, tree: Tree, slot: int, source: str) -> PartialLineage | None:
+        """The lineage of partials whose records are gone and which stay: their queries ask for that."""
+        batch = ledger_of(self.partials.snapshot()).batches.get((slot, tree.name))
         lineage = None if batch is None else PartialLineage.from_texts(batch.lineage)
         if lineage is None or lineage.source.split(" ")[0] != source.split(" ", maxsplit=1)[0]:
             return None
         coverage = replace(lineage.coverage, why="may hold what was forgotten, as its queries ask: erasure = keep")
-        return kept_partials(self.partials, snapshot, tree, [slot]), replace(lineage, source=source, coverage=coverage)
+        return replace(lineage, source=source, coverage=coverage)

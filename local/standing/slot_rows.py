@@ -207,6 +207,21 @@ class SlotReader:
                     self._entries[version] = told
         return self._entries[version]
 
+    def forgets_since(self, slot: int, known: int) -> list[Receipt]:
+        """The forgets that cover records of the slot's batch, after the one that is known by its head."""
+        batch = self.state.ledger.batches[slot, ""]
+        brought, _ = self._receipt(slot, batch.attempt)
+        return [
+            receipt
+            for version, receipt in self._forgets
+            if receipt.head > known and version > (brought or 0) and receipt.may_have_forgotten(slot)
+        ]
+
+    @cached_property
+    def _forgets(self) -> list[tuple[int, Receipt]]:
+        """Cost: all receipts."""
+        return [one for one in receipts_since(self.snapshot, -1) if one[1].operation is Deed.FORGET]
+
     @cached_property
     def _receipts(self) -> dict[tuple[int, str], tuple[int, SlotReceipt]]:
         """By (slot, attempt), the version that brought it and what it said. Cost: receipts of recent versions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -141,6 +142,72 @@ def test_a_key_that_is_a_group_leaves_partials_of_some_records_too(erasure: str,
     assert {key: one["s"] for key, one in found.items() if key[0] == 3} == {(3, "a"): 9}
     assert found[3, "a"]["complete"] < 1
     assert refresh(archive.job, [query]) == Refreshed((), ())
+    assert audit_is_clean(archive)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("erasure", ["delete", "keep"])
+def test_a_forget_by_predicate_takes_no_group_from_a_later_forget_by_key(erasure: str, tmp_path: Path) -> None:
+    """A predicate's records are known whole. Partials that met that lose one key later, not whole windows."""
+    archive = LocalArchive(tmp_path, grace_us=1, span=9).create()
+    terms = f'group_by = ["k"]\nerasure = "{erasure}"\nwindow = "4m"\nslide = "1m"\nrevise = "9m"\nkeep = "1h"'
+    query = query_of("by_key", f'select = "sum(v) as s"\n{terms}')
+    short = [event(0, 2, "gone", lives=3), event(0, 7, "a", lives=3), event(0, 5, "b", lives=3)]
+    archive.update({0: short})
+    archive.update({1: [event(1, 2, "gone", lives=3), event(1, 3, "a", lives=8), event(1, 90, "b", lives=8)]})
+    archive.update({2: [event(2, 1, "a", lives=8)]})
+    refresh(archive.job, [query])
+    forget(archive.job, where="v = 90")
+    refresh(archive.job, [query])
+    archive.update({3: [event(3, 1, "a", lives=8)]})
+    archive.update({4: [event(4, 1, "a", lives=8)]})
+    refresh(archive.job, [query])
+    vacuum_everything(archive)
+    before = {key: (one["s"], one["complete"]) for key, one in answers(archive, query, minutes=True).items()}
+    assert before[4, "gone"] == (4, 1.0)
+    forget(archive.job, keys=[("gone",)])
+    refresh(archive.job, [query])
+    after = {key: (one["s"], one["complete"]) for key, one in answers(archive, query, minutes=True).items()}
+    assert after == {key: one for key, one in before.items() if key[1] != "gone"}
+    assert (after[4, "a"], after[4, "b"]) == ((12, 1.0), (5, 1.0))
+    assert refresh(archive.job, [query]) == Refreshed((), ())
+    assert audit_is_clean(archive)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_forget_by_predicate_lowers_complete_only_where_it_found_records(tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path, grace_us=1, span=9).create()
+    query = query_of("total", 'select = "sum(v) as total"\nwindow = "2m"\nslide = "1m"\nrevise = "9m"\nkeep = "1h"')
+    for slot in range(5):
+        archive.update({slot: [event(slot, 1, "short", lives=1), event(slot, 10 + slot, "long", lives=8)]})
+        refresh(archive.job, [query])
+    vacuum_everything(archive)
+    found = forget(archive.job, where="v = 12")
+    assert found.receipt is not None
+    assert found.receipt.forgotten_in == (2,)
+    refresh(archive.job, [query])
+    told = {at: (one["total"], one["complete"]) for (at,), one in answers(archive, query, minutes=True).items()}
+    assert told == {1: (11, 0.5), 2: (23, 1.0), 3: (12, 0.5), 4: (14, 0.5), 5: (29, 1.0)}
+    assert refresh(archive.job, [query]) == Refreshed((), ())
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("erasure", ["delete", "keep"])
+def test_a_key_in_floating_point_that_is_a_group_leaves_where_rows_are_gone(erasure: str, tmp_path: Path) -> None:
+    archive = LocalArchive(tmp_path, grace_us=1, key=("x",)).create()
+    query = query_of("by_x", f'select = "count(*) as n"\ngroup_by = ["x"]\nerasure = "{erasure}"\n{OVER_3M}')
+    archive.update({0: [replace(event(0, 1, lives=2), x=one) for one in (0.1, -0.0, math.nan, None, 0.0)]})
+    archive.update({1: [replace(event(1, 1, lives=9), x=0.5)]})
+    refresh(archive.job, [query])
+    archive.update({2: [replace(event(2, 1, lives=9), x=0.5)]})
+    refresh(archive.job, [query])
+    vacuum_everything(archive)
+    forget(archive.job, keys=[(0.0,), (math.nan,)])
+    refresh(archive.job, [query])
+    left = {
+        key[1]: (one["n"], one["complete"]) for key, one in answers(archive, query, minutes=True).items() if key[0] == 3
+    }
+    assert left == {0.1: (1, 1.0), None: (1, 1.0), 0.5: (2, 1.0)}
     assert audit_is_clean(archive)
 
 
