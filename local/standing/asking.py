@@ -7,21 +7,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.core.slots import iso
+from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.slots import has_slot, iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import first_line
 from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.again import NOTHING
 from tidewheel.local.standing.columns import answer_columns
+from tidewheel.local.standing.comparing import answer_state
 from tidewheel.local.standing.derivation import derived_job, is_there, kept_trees
 from tidewheel.local.standing.derived import PART
 from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import aggregate_of
+from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
 from tidewheel.local.standing.stored_rows import loaded_partials
 from tidewheel.queries.operation import Error
 from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Counts, Query, call_name
-from tidewheel.queries.standing.staleness import DueReport
-from tidewheel.queries.standing.tree import window_of
+from tidewheel.queries.standing.reflection import reflections
+from tidewheel.queries.standing.staleness import DueReport, report_at, slot_of_report, slot_reached
+from tidewheel.queries.standing.tree import Assignment, Tree, window_of
 from tidewheel.sql.quoting import quote_identifier
+from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot
 
 
@@ -32,8 +38,8 @@ def ask(job: ArchiveJob, query: Query, at_us: int | None, last: int | None, wher
     if at_us is not None:
         _refuse_between(query, at_us)
         kept = kept.filter(pc.equal(ends, at_us))
-        if not kept.num_rows and query.terms.counts is Counts.LIVE:
-            kept = _to_come(job, query, at_us)
+        if not kept.num_rows:
+            kept = _not_kept(job, query, at_us, kept)
     elif last is not None:
         newest = sorted(pc.unique(ends).to_pylist())[-last:]
         kept = kept.filter(pc.is_in(ends, pa.array(newest, pa.int64())))
@@ -98,7 +104,32 @@ def _refuse_between(query: Query, at_us: int) -> None:
         )
 
 
-def _to_come(job: ArchiveJob, query: Query, at_us: int) -> pa.Table:
+def _not_kept(job: ArchiveJob, query: Query, at_us: int, nothing: pa.Table) -> pa.Table:
+    """The answer of a moment for which no row is kept. Through the present it was given without a row, or is not told:
+    partials hold what younger answers need, so whatever is left of them would be taken for all there was."""
+    reader, answers = reader_of(job), ledger_of(derived_job(job, "answers").snapshot())
+    axis, reached = reader.snapshot.definition.axis, slot_reached(reader.state.ledger)
+    slot = slot_of_report(axis, at_us)
+    if reached is None or slot > reached:
+        if query.terms.counts is Counts.LIVE:
+            return _to_come(job, reader, query, at_us)
+        through = "no slot" if reached is None else f"slot {axis.name(reached)}"
+        raise InvalidInput(
+            f"query {query.name} has no answer at {iso(at_us)} yet: its archive came through {through}",
+            "ask for a moment that has passed there",
+        )
+    given = answers.applied_parts.get(query.part, ())
+    if at_us + query.terms.keep_us > present_us(job, reader) and has_slot(given, slot):
+        return nothing
+    is_behind = slot > max((last for _, last in given), default=reached)
+    newest = job.source_command("ask", query.of, query.name)
+    raise InvalidInput(
+        f"no such answer is kept: query {query.name} has none of {iso(at_us)}",
+        f"bring its answers up to date: {_refresh(job, query)}" if is_behind else f"see the newest: {newest}",
+    )
+
+
+def _to_come(job: ArchiveJob, reader: SlotReader, query: Query, at_us: int) -> pa.Table:
     """What will be alive then of what is stored."""
     partials = derived_job(job, "partials")
     tree = kept_trees(partials).serving(query, 0)
@@ -109,11 +140,19 @@ def _to_come(job: ArchiveJob, query: Query, at_us: int) -> pa.Table:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("tw_partials", loaded_partials(partials, snapshot, tree))
         axis = snapshot.definition.axis
-        table = Folder(query, tree, axis, connection, "tw_partials").fold([DueReport(at_us, 1.0)])
+        table = Folder(query, tree, axis, connection, "tw_partials").fold([_share(job, reader, query, tree, at_us)])
     for name in TOLD_FIRST:
         place = table.schema.get_field_index(name)
         table = table.set_column(place, name, table.column(name).cast(pa.timestamp("us", "UTC")))
     return table
+
+
+def _share(job: ArchiveJob, reader: SlotReader, query: Query, tree: Tree, at_us: int) -> DueReport:
+    """A report to come, with the share of its slots that came already."""
+    ledger = ledger_of(derived_job(job, "partials").snapshot())
+    assignment = Assignment((tree,), {query.name: tree.name})
+    reflected = reflections(reader.snapshot.definition.axis, ledger, assignment)[tree.name]
+    return report_at(answer_state(job, reader, Ledger(), [query], NOTHING), query, reflected, at_us)
 
 
 def _order(query: Query) -> str:

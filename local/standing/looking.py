@@ -16,6 +16,7 @@ from tidewheel.local.standing.folding import way_of
 from tidewheel.local.standing.known import known_of
 from tidewheel.local.standing.partials import aggregate_of, call_inputs, inputs_of
 from tidewheel.local.standing.refresh import Refresh
+from tidewheel.local.standing.slot_rows import present_us, reader_of
 from tidewheel.local.standing.technique_folds import named_technique
 from tidewheel.queries.operation import Error
 from tidewheel.queries.planning.standing_trees import Why, why
@@ -24,7 +25,7 @@ from tidewheel.queries.standing.bounds import guard_reports
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Counts, Query
-from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, slot_of_report
+from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, newest_report, slot_of_report
 from tidewheel.queries.standing.tree import Tree, window_of
 from tidewheel.queries.technique_costs import Offer, offers
 from tidewheel.storage.ledger_store import ledger_of
@@ -97,15 +98,16 @@ def standing(job: ArchiveJob, queries: list[Query], axis: TimeAxis) -> list[Stan
     """The queries with what is kept of each."""
     answers = derived_job(job, "answers")
     given = ledger_of(answers.snapshot()).applied_parts if is_there(answers) else {}
-    slot_last = max((last for _, last in ledger_of(job.snapshot()).applied), default=None)
-    listed = []
+    reader, listed = reader_of(job), []
+    source, span, now_us = reader.state.ledger, reader.snapshot.definition.span, present_us(job, reader)
     for query in queries:
         ranges = given.get(query.part, ())
         through = max((last for _, last in ranges), default=None)
         if through is not None:
             ranges = ranges_since(ranges, axis.slot_of(axis.end_us(through) - query.terms.keep_us))
         slots = sum(last - first + 1 for first, last in ranges)
-        listed.append(Standing(query, slots, through, axis, _lag_us(query, axis, slot_last, through)))
+        newest_us = newest_report(axis, now_us, source, query.terms, span)
+        listed.append(Standing(query, slots, through, axis, _lag_us(axis, newest_us, through)))
     return listed
 
 
@@ -119,12 +121,10 @@ def guard_refresh(job: ArchiveJob, queries: list[Query], *, allow_many: bool) ->
     guard_reports(definition.name, definition.axis, ledger, given, queries, confirm=confirm, allow_many=allow_many)
 
 
-def _lag_us(query: Query, axis: TimeAxis, slot_last: int | None, through: int | None) -> int | None:
-    """By how much the newest report that could be answered is later than the newest answer."""
-    if slot_last is None or through is None:
-        return None
-    terms, end_us = query.terms, axis.end_us(slot_last)
-    newest_us = end_us - (end_us - terms.offset_us) % terms.slide_us
+def _lag_us(axis: TimeAxis, newest_us: int | None, through: int | None) -> int | None:
+    """By how much the newest report that can be given, or its slot, is later than the newest answer."""
+    if newest_us is None or through is None:
+        return None if through is None else 0
     return max(0, slot_of_report(axis, newest_us) - through) * axis.interval_us
 
 

@@ -8,6 +8,7 @@ from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import TimeAxis, ranges_since
 from tidewheel.indexing.errors import Refused
 from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.staleness import slot_reached
 
 REPORTS_MAX = 100_000
 
@@ -37,11 +38,14 @@ def guard_reports(
 
 
 def reports_missing(axis: TimeAxis, source: Ledger, answers: Ledger, query: Query) -> int:
-    """At most so many reports of a query are missing between the oldest batch that is known and the newest."""
+    """At most so many reports of a query are missing between the oldest batch that is known and the present."""
     slots = [slot for slot, part in source.batches if not part]
     if not slots:
         return 0
-    terms, end_us = query.terms, axis.end_us(max(slots))
+    terms, reached = query.terms, slot_reached(source)
+    end_us = axis.end_us(max(slots) if reached is None else reached)
+    if terms.window_us is not None:
+        end_us = min(end_us, axis.end_us(max(slots)) + terms.window_us + terms.ahead_us)
     start_us = max(axis.start_us(min(slots)), end_us - terms.keep_us)
     oldest = axis.slot_of(start_us)
     ranges = ranges_since(answers.applied_parts.get(query.part, ()), oldest)

@@ -74,6 +74,34 @@ def slot_of_report(axis: TimeAxis, at_us: int) -> int:
     return axis.slot_of(at_us - 1)
 
 
+def slot_reached(source: Ledger) -> int | None:
+    """The newest slot that came, or through which expiry was carried out without a batch: answers follow through it."""
+    came = max((last for _, last in source.applied), default=None)
+    return came if came is None or source.watermark is None else max(came, source.watermark)
+
+
+def newest_report(axis: TimeAxis, now_us: int, source: Ledger, terms: Terms, span: int) -> int | None:
+    """When the newest report is that can be given: the archive reached it, and something of its window came.
+
+    Where data stopped longer ago than answers are corrected, partials are gone: nothing is given any more.
+    """
+    came, reached = max((last for _, last in source.applied), default=None), slot_reached(source)
+    if came is None or reached is None:
+        return None
+    looks_us = _last_looking_us(axis, terms, span, came)
+    newest_us = min(axis.end_us(reached), looks_us)
+    newest_us -= (newest_us - terms.offset_us) % terms.slide_us
+    is_past = looks_us < axis.end_us(reached) and newest_us < now_us - terms.revise_us
+    return None if is_past else newest_us
+
+
+def _last_looking_us(axis: TimeAxis, terms: Terms, span: int, slot: int) -> int:
+    """The last moment at which a window holds a slot."""
+    if terms.window_us is None:
+        return axis.end_us(slot + span - 1)
+    return axis.end_us(slot) + terms.window_us + terms.ahead_us - 1
+
+
 def stale_partials(
     axis: TimeAxis, now_us: int, source: Ledger, partials: Ledger, trees: Iterable[Tree]
 ) -> list[StalePartials]:
@@ -123,7 +151,7 @@ class AnswerState:
 
     @property
     def slot_last(self) -> int | None:
-        return max((last for _, last in self.source.applied), default=None)
+        return slot_reached(self.source)
 
     @property
     def present_us(self) -> int:
@@ -194,13 +222,15 @@ def _compared(state: AnswerState, query: Query, reflection: Reflection) -> Itera
     young = slot_of_report(axis, young_us)
     if given.count(first_kept, young) == _slots_with_reports(axis, query, first_kept, young):
         first_kept = max(first_kept, young)  # of what is not corrected any more, all is given
-    slots = given.gaps_and_from(young, first_kept, slot_last)
+    # What came last may have been undone since: its partials tell so, and answers that looked at it are compared.
+    looks_us = _last_looking_us(axis, query.terms, state.span, max(reflection.lineages))
+    slots = given.gaps_and_from(young, first_kept, min(slot_last, slot_of_report(axis, looks_us)))
     times = (window.reports_between(axis.start_us(first), axis.end_us(last)) for first, last in slots)
     for slot, together in groupby(chain.from_iterable(times), partial(slot_of_report, axis)):
         is_given, reports = given.has(slot), list(together)
         if (is_given and reports[-1] < young_us) or reports[-1] + query.terms.keep_us <= state.now_us:
             continue
-        due = tuple(_report(state, query, reflection, at_us) for at_us in reports)
+        due = tuple(report_at(state, query, reflection, at_us) for at_us in reports)
         yield _Compared(slot, due, _digest(state, query, reflection, reports), is_given)
 
 
@@ -257,7 +287,8 @@ def _slot_kept(state: AnswerState, query: Query, tree: Tree, at_us: int) -> int:
     return axis.slot_of(oldest_us - 1) + 1
 
 
-def _report(state: AnswerState, query: Query, reflection: Reflection, at_us: int) -> DueReport:
+def report_at(state: AnswerState, query: Query, reflection: Reflection, at_us: int) -> DueReport:
+    """The report of a moment, with the share of its slots that partials cover."""
     first, last = slots_of_report(state, query, at_us)
     before = slot_of_report(state.axis, at_us)
     kept = _slot_kept(state, query, reflection.tree, at_us)

@@ -13,7 +13,7 @@ from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Counts, Query
-from tidewheel.queries.standing.staleness import StalePartials, slot_of_report
+from tidewheel.queries.standing.staleness import StalePartials, slot_of_report, slot_reached
 from tidewheel.queries.standing.tree import window_of
 
 HISTORIES = int(os.environ.get("TIDEWHEEL_HISTORIES", "400"))
@@ -64,7 +64,7 @@ def share(covered: dict[int, Coverage], query: Query, at_us: int) -> float:
 
 def check(model: ModelQueries, query: Query) -> int:
     """Every report within revise is there, right, and says how much it covers; the number of answers compared."""
-    last = max((end for _, end in model.source.ledger.applied), default=None)
+    last = slot_reached(model.source.ledger)
     covered = coverages(model, query)
     seen = [slot for slot, one in covered.items() if one.cover is not Cover.NONE]
     if last is None or not seen:
@@ -102,12 +102,14 @@ def play(seed: int) -> int:
         return Coverage(Cover.NONE, why="gone")
 
     for _ in range(chance.randrange(3, 25)):
-        act = chance.choice(["next"] * 5 + ["back", "replay", "empty", "jump", "forget", "undo", "queries"])
+        act = chance.choice(["next"] * 5 + ["back", "replay", "empty", "jump", "forget", "undo", "queries", "expire"])
         if act == "forget":
             model.source.forget(chance.randrange(3))
         elif act == "undo" and model.source.ledger.version > model.source.barrier:
             model.source.undo(chance.randrange(model.source.barrier, model.source.ledger.version))
             head = max((end for _, end in model.source.ledger.applied), default=0)
+        elif act == "expire":
+            model.source.expire((model.source.ledger.watermark or 0) + chance.randrange(1, 6))
         elif act == "queries":
             kept = chance.sample(model.queries, chance.randrange(0, len(model.queries) + 1))
             fresh = [random_query(chance, f"q{seed}_{head}_{number}") for number in range(chance.randrange(1, 3))]

@@ -53,6 +53,7 @@ class LocalArchive:
     now_us: int = field(default_factory=now_us)
     grace_us: int = 3600 * 1_000_000
     key: tuple[str, ...] = ("k",)
+    clock: Clock = Clock.DATA
     url: str = ""  # where the table lies, if not in the folder
 
     @property
@@ -66,7 +67,7 @@ class LocalArchive:
             key=self.key,
             axis=self.axis,
             max_lifetime_us=self.span * self.axis.interval_us,
-            clock=Clock.DATA,
+            clock=self.clock,
             generations=(Generation(0, layout, strategy, runs_max=4),),
             retention=Retention(self.grace_us, self.grace_us, 10 * self.grace_us, self.grace_us),
             salt="salt",

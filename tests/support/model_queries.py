@@ -101,6 +101,11 @@ class ModelSource:
         one = SlotReceipt(slot, len(records), 0, 0, len(records), 0, 0, {})
         self.commit(Deed.UPDATE, watermark=watermark, slots=(one,))
 
+    def expire(self, slot: int) -> None:
+        """Carry out expiry without a batch."""
+        if self.ledger.watermark is not None and slot > self.ledger.watermark:
+            self.commit(Deed.EXPIRE, watermark=slot)
+
     def forget(self, key: int) -> None:
         if self.batches:
             bound = max(last for _, last in self.ledger.applied)
