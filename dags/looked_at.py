@@ -35,13 +35,14 @@ def overview_of(path: Path) -> Overview:
         return Overview(path.stem, _not_yet(path) or _unwell(error, path))
 
 
-def detail_of(path: Path) -> Detail:
+def detail_of(path: Path, overview: Overview) -> Detail:
     """The same, with all that its own page shows."""
     from tidewheel.pages.facts import Detail, Overview
 
+    if overview.status is None:
+        return Detail(overview)
     try:
-        archive = _opened(path)
-        return _detail(archive, _overview(archive, path), path)
+        return _detail(_opened(path), overview, path)
     except Exception as error:
         return Detail(Overview(path.stem, _not_yet(path) or _unwell(error, path)))
 

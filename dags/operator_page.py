@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import MutableMapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 if TYPE_CHECKING:
+    from tidewheel.dags.looks import Looks
     from tidewheel.pages.facts import Detail, Overview
 
 PREFIX = "/tidewheel"
@@ -81,16 +82,25 @@ def operator_app() -> Any:
 
 
 def _overviews(user: Any) -> list[Overview]:
-    from tidewheel.dags.looked_at import overview_of
-
-    return [_with_button(overview_of(path), user) for path in _seen_by(user)]
+    return [_with_button(one, user) for one in _looks().overviews(_seen_by(user))]
 
 
 def _detail(name: str, user: Any) -> Detail:
     from tidewheel.dags.looked_at import detail_of
+    from tidewheel.indexing.rules.health import LOOKED_AT
+    from tidewheel.pages.facts import Detail
 
-    detail = detail_of(_allowed(name, user))
+    path = _allowed(name, user)
+    [overview] = _looks().overviews([path])
+    detail = detail_of(path, overview) if overview.health.word in LOOKED_AT else Detail(overview)
     return replace(detail, overview=_with_button(detail.overview, user))
+
+
+@cache
+def _looks() -> Looks:
+    from tidewheel.dags.looks import Looks
+
+    return Looks()
 
 
 def _with_button(overview: Overview, user: Any) -> Overview:

@@ -80,7 +80,7 @@ def make_late(file: Path) -> None:
 def detail_of(path: Path) -> Detail:
     from tidewheel.dags import looked_at
 
-    return looked_at.detail_of(path)
+    return looked_at.detail_of(path, overview_of(path))
 
 
 def overview_of(path: Path) -> Overview:

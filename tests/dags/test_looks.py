@@ -1,0 +1,72 @@
+"""Archives looked at side by side: stores that take a request and never answer hold up nobody."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.situations import HOUR_US, Situations, fresh, unreachable_store
+from tidewheel.commits.clock import now_us
+from tidewheel.dags.looked_at import overview_of
+from tidewheel.dags.looks import Looks
+from tidewheel.pages.overview import overview_page
+
+LOOK_S = 2.0
+
+
+@pytest.fixture
+def silent_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A store that lets everybody connect and says nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=200) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "nobody")
+        yield
+
+
+@pytest.fixture
+def archives(tmp_path: Path) -> Situations:
+    at_us = now_us()
+    return Situations(tmp_path, at_us - at_us % HOUR_US)
+
+
+@pytest.mark.usefixtures("silent_store")
+def test_silent_stores_are_lines_and_the_others_are_seen(archives: Situations) -> None:
+    fresh(archives, "there")
+    for number in range(3):
+        unreachable_store(archives, f"away{number}")
+    overview_of(archives.path("there"))  # with what a first look loads, which an api-server has loaded
+    looks, paths = Looks(look_s=LOOK_S), [archives.path(name) for name in archives.names]
+    for _ in range(2):  # the second time the first looks are still under way
+        began = time.monotonic()
+        there, *away = looks.overviews(paths)
+        assert time.monotonic() - began < 2 * LOOK_S
+        assert there.health.word == "healthy"
+        for one in away:
+            assert (one.health.word, one.health.why) == ("unreadable", "it did not answer within 2s")
+    assert len(looks._under_way) == len(paths)
+    assert "it did not answer within 2s" in overview_page([there, *away])
+
+
+@pytest.mark.usefixtures("silent_store")
+def test_the_last_known_state_stays_with_its_age(archives: Situations) -> None:
+    fresh(archives, "there")
+    looks, path = Looks(look_s=LOOK_S), archives.path("there")
+    overview_of(path)
+    [before] = looks.overviews([path])
+    unreachable_store(archives, "there")
+    [after] = looks.overviews([path])
+    assert after.health.word == "unreadable"
+    assert "it was healthy; the figures are from then" in after.health.why
+    assert after.status == before.status
+
+
+def test_what_fails_in_a_look_is_one_line(archives: Situations) -> None:
+    path = archives.folder / "archives" / "none.toml"
+    [seen] = Looks().overviews([path])
+    assert seen.health.word == "unreadable"
+    assert seen.status is None
