@@ -66,6 +66,9 @@ RULES = {
     # The literature's engines stand on plans; who serves an archive stands on none of them (LITERATURE_READERS).
     "queries/literature": Rule(_names(f"{QUERIES} {SHELF}"), never=OUTSIDE),
     "queries/literature/state": Rule(_names(f"tidewheel.queries.literature.state {STATEMENTS}"), never=OUTSIDE),
+    "queries/literature/patterns": Rule(
+        _names(f"{QUERIES} {SHELF} tidewheel.queries.literature.patterns"), never=OUTSIDE
+    ),
     # The same decisions over arrays: still without any I/O.
     "queries/kernels": Rule(
         _names(f"{QUERIES} tidewheel.queries.kernels tidewheel.indexing numpy pyarrow"), never=OUTSIDE

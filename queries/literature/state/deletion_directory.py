@@ -1,8 +1,9 @@
 """Deletion directory: a result that ends early is taken out in one step (ours; spec section 6.3).
 
-The thesis searches the whole calendar queue for each premature end. Here the queue keeps its entry as a tombstone,
-consumed when its day comes; a result that is revived just loses its tombstone. Its exp is the same, for it is made of
-the same parts.
+The thesis searches the whole calendar queue for each premature end. Here the id tells the exp, hence the day, and the
+record is taken out of it. With `tombstones`, for days that are heaps, the queue keeps its entry until its day comes; a
+result that is revived just loses its tombstone, since its exp is that of the same parts. What never ends by itself is
+not queued at all.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from tidewheel.queries.literature.state.calendar_queue import CalendarQueue
-from tidewheel.queries.literature.state.records import Record
+from tidewheel.queries.literature.state.records import FOREVER, Record
 
 
 class DeletionDirectory:
     """
     >>> from tidewheel.queries.literature.state.records import Steps
-    >>> held = DeletionDirectory(CalendarQueue(Steps(), days=5, year=50))
+    >>> held = DeletionDirectory(CalendarQueue(Steps(), days=5, year=50), tombstones=True)
     >>> one = Record((0, 1), (), 1, 20)
     >>> held.insert(one); held.discard(one); list(held)
     []
@@ -26,14 +27,14 @@ class DeletionDirectory:
     [5]
     """
 
-    def __init__(self, queue: CalendarQueue) -> None:
-        self._queue, self.steps = queue, queue.steps
+    def __init__(self, queue: CalendarQueue, *, tombstones: bool) -> None:
+        self._queue, self.steps, self._tombstones = queue, queue.steps, tombstones
         self._alive: dict[Hashable, Record] = {}
         self._queued: set[Hashable] = set()
 
     def insert(self, record: Record) -> None:
         self._alive[record.id] = record
-        if record.id in self._queued:
+        if record.exp == FOREVER or record.id in self._queued:
             self.steps.touched += 1
         else:
             self._queued.add(record.id)
@@ -41,7 +42,10 @@ class DeletionDirectory:
 
     def discard(self, record: Record) -> None:
         self.steps.touched += 1
-        self._alive.pop(record.id, None)
+        held = self._alive.pop(record.id, None)
+        if held is not None and held.id in self._queued and not self._tombstones:
+            self._queued.discard(held.id)
+            self._queue.take_out(held)
 
     def expire(self, now: int) -> list[Record]:
         found = []
@@ -56,4 +60,4 @@ class DeletionDirectory:
         return iter(self._alive.values())
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self._queued | self._alive.keys())

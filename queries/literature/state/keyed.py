@@ -1,6 +1,7 @@
 """Join state: live records by join key, beside the structure that says which of them end (section 3.5.2).
 
-Both name the same records, so an insertion counts once. A probe passes by what has ended and was not purged yet.
+Both name the same records, so an insertion counts once. A probe passes by what has ended and was not purged yet;
+where negative tuples tell of ends (`is_told`) it must not: a result stands until one of its parts is taken out.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ class Keyed:
     [4]
     """
 
-    def __init__(self, ends: Store, key: Callable[[Record], Hashable]) -> None:
-        self.ends, self.key = ends, key
+    def __init__(self, ends: Store, key: Callable[[Record], Hashable], *, is_told: bool = False) -> None:
+        self.ends, self.key, self._is_told = ends, key, is_told
         self._by_key: dict[Hashable, dict[Hashable, Record]] = {}
 
     def insert(self, record: Record) -> None:
@@ -47,7 +48,8 @@ class Keyed:
             self._by_key.pop(key, None)
 
     def probe(self, key: Hashable, now: float) -> list[Record]:
-        return [record for record in self._by_key.get(key, {}).values() if record.exp > now]
+        held = self._by_key.get(key, {}).values()
+        return list(held) if self._is_told else [record for record in held if record.exp > now]
 
     def __len__(self) -> int:
         return len(self.ends)

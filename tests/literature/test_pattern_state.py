@@ -52,7 +52,8 @@ def _days(order: str, days: int = 4, *, scans_all: bool = False) -> Callable[[St
 
 MAKERS: dict[str, Callable[[Steps], Store]] = {
     "list": ArrivalList,
-    "directory": lambda steps: DeletionDirectory(CalendarQueue(steps, 4, 20, "heap")),
+    "directory": lambda steps: DeletionDirectory(CalendarQueue(steps, 4, 20, "heap"), tombstones=True),
+    "directory of days": lambda steps: DeletionDirectory(CalendarQueue(steps, 4, 20, "sorted"), tombstones=False),
     **{f"{order} days": _days(order) for order in DAYS},
     **{f"{order} days, all searched": _days(order, 7, scans_all=True) for order in DAYS},
 }

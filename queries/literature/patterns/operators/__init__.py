@@ -1,0 +1,1 @@
+"""Operators at work over windows: one algorithm a file."""
