@@ -36,7 +36,7 @@ RUN useradd --uid 10001 --user-group --no-create-home --home-dir /tmp tidewheel 
         /var/lib/airflow /var/lib/spark /etc/tidewheel/archives
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /opt/jars /opt/jars
-COPY scripts/airflow-init scripts/airflow-clean scripts/healthcheck /usr/local/bin/
+COPY scripts/airflow-init scripts/airflow-clean scripts/as-reader scripts/healthcheck /usr/local/bin/
 ENV PATH=/opt/venv/bin:$PATH \
     SPARK_HOME=/opt/venv/lib/python3.11/site-packages/pyspark \
     PYSPARK_PYTHON=/opt/venv/bin/python \

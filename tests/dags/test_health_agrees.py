@@ -5,21 +5,14 @@ Each face is asked as people ask it, on archives in files and Airflow's tables i
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-import tidewheel
 from tests.dags.test_operator_page import empty_airflow, known_to_airflow, overview_of
+from tests.support.health_faces import assert_agreed
 from tests.support.situations import HOUR_US, SITUATIONS, Situations
-from tidewheel.cli import main
 from tidewheel.commits.clock import now_us
-from tidewheel.indexing.errors import TidewheelError
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -68,42 +61,6 @@ def store_away(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def status_says(path: Path) -> dict[str, Any] | None:
-    """What the command tells; None if it fails."""
-    done = CliRunner().invoke(main, ["status", str(path), "--json"])
-    if done.exit_code:
-        assert done.exit_code != 70, done.output
-        return None
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
-
-
-def metrics_say(path: Path) -> dict[str, float] | None:
-    """By name, without the archive's own label; None if the command fails."""
-    done = CliRunner().invoke(main, ["metrics", str(path)])
-    if done.exit_code:
-        return None
-    text = done.stdout.replace(f'{{archive="{path.stem}",', "{").replace(f'{{archive="{path.stem}"', "{")
-    samples = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
-    return {sample: float(value) for sample, _, value in samples}
-
-
-def timeless(text: str) -> str:
-    """Without how long ago something was: the faces are asked one after the other."""
-    return re.sub(r"\w+ ago", "ago", text)
-
-
-def watch_fails(path: Path) -> str:
-    """With what the task ends that watches an archive."""
-    from tidewheel.dags.maintenance import Watch
-
-    try:
-        Watch(task_id="watch", archive_file=str(path)).care(tidewheel.open(path))
-    except TidewheelError as error:
-        return str(error)
-    return ""
-
-
 @pytest.mark.usefixtures("in_airflow")
 @pytest.mark.parametrize(
     "name",
@@ -111,29 +68,9 @@ def watch_fails(path: Path) -> str:
     [pytest.param(one, marks=pytest.mark.nightly if one == "unreachable_store" else ()) for one in SITUATIONS],
 )
 def test_all_faces_say_the_same(played: Situations, name: str) -> None:
-    path, (_, word, is_red) = played.path(name), SITUATIONS[name]
-    overview, told, samples, failure = overview_of(path), status_says(path), metrics_say(path), watch_fails(path)
-    assert overview.health.word == word, overview.health
-    assert bool(failure) == is_red, failure
-    if word == "unreadable":
-        assert (told, samples) == (None, None)
-        return
-    assert told is not None
-    assert samples is not None
-    assert told["health"]["word"] == word
-    assert [one for one, value in samples.items() if one.startswith("tidewheel_health") and value] == [
-        f'tidewheel_health{{word="{word}"}}'
-    ]
-    assert overview.status is not None
-    assert told["slots_missing"] == overview.slots_missing == samples["tidewheel_missing_slots{}"]
-    assert told["applied_through"] == overview.status.to_json()["applied_through"]
-    for worry in told["health"]["worries"]:
-        assert timeless(worry["message"]) in timeless(failure)
-        assert timeless(worry["message"]) in timeless(overview.health.why)
-    assert samples["tidewheel_applied_timestamp_seconds{}"] * 10**6 == overview.status.applied_through_us
-    assert overview.records_quarantined == sum(
-        value for one, value in samples.items() if one.startswith("tidewheel_quarantined_rows")
-    )
+    _, word, is_red = SITUATIONS[name]
+    path = played.path(name)
+    assert_agreed(path, word, overview_of(path).to_json(), is_red=is_red)
 
 
 @pytest.mark.usefixtures("in_airflow")

@@ -35,34 +35,29 @@ def archives(tmp_path: Path) -> Situations:
 
 
 @pytest.mark.usefixtures("silent_store")
-def test_silent_stores_are_lines_and_the_others_are_seen(archives: Situations) -> None:
+def test_silent_stores_are_lines_with_their_last_known_state_and_the_others_are_seen(archives: Situations) -> None:
     fresh(archives, "there")
-    for number in range(3):
+    fresh(archives, "moved")
+    for number in range(2):
         unreachable_store(archives, f"away{number}")
-    overview_of(archives.path("there"))  # with what a first look loads, which an api-server has loaded
     looks, paths = Looks(look_s=LOOK_S), [archives.path(name) for name in archives.names]
-    for _ in range(2):  # the second time the first looks are still under way
+    overview_of(paths[0])  # with what a first look loads, which an api-server has loaded
+    for is_moved in (False, True):  # the second time the looks of the first are still under way
         began = time.monotonic()
-        there, *away = looks.overviews(paths)
+        there, moved, *away = looks.overviews(paths[:4])
         assert time.monotonic() - began < 2 * LOOK_S
         assert there.health.word == "healthy"
         for one in away:
             assert (one.health.word, one.health.why) == ("unreadable", "it did not answer within 2s")
-    assert len(looks._under_way) == len(paths)
-    assert "it did not answer within 2s" in overview_page([there, *away])
-
-
-@pytest.mark.usefixtures("silent_store")
-def test_the_last_known_state_stays_with_its_age(archives: Situations) -> None:
-    fresh(archives, "there")
-    looks, path = Looks(look_s=LOOK_S), archives.path("there")
-    overview_of(path)
-    [before] = looks.overviews([path])
-    unreachable_store(archives, "there")
-    [after] = looks.overviews([path])
-    assert after.health.word == "unreadable"
-    assert "it was healthy; the figures are from then" in after.health.why
-    assert after.status == before.status
+        if not is_moved:
+            before = moved
+            unreachable_store(archives, "moved")
+    assert before.health.word == "healthy"
+    assert moved.health.word == "unreadable"
+    assert "it was healthy; the figures are from then" in moved.health.why
+    assert moved.status == before.status
+    assert len(looks._under_way) == 4
+    assert "it did not answer within 2s" in overview_page([there, moved, *away])
 
 
 def test_what_fails_in_a_look_is_one_line(archives: Situations) -> None:

@@ -31,6 +31,8 @@ SECRETS = (
     "SPARK_SECRET",
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
+    "READER_ACCESS_KEY_ID",
+    "READER_SECRET_ACCESS_KEY",
 )
 
 
@@ -111,10 +113,15 @@ def test_the_object_stores_keys_are_only_where_they_are_needed(environment_file:
     services = read_services(COMPOSE, variables, Path("/home"))
     holders = {name for name, one in services.items() if variables["AWS_SECRET_ACCESS_KEY"] in one.environment.values()}
     assert holders == {"store", "demo", "airflow-scheduler"}
-    without = {key: value for key, value in variables.items() if not key.startswith("AWS_")}
+    reader = variables["READER_SECRET_ACCESS_KEY"]
+    readers = {name for name, one in services.items() if reader in one.environment.values()}
+    assert readers == {"store-reader", "airflow-apiserver"}
+    assert "--readonly" in services["store-reader"].command
+    without = {key: value for key, value in variables.items() if not key.startswith(("AWS_", "READER_"))}
     services = read_services(COMPOSE, {**without, "COMPOSE_PROFILES": ""}, Path("/home"))
     assert "store" not in services
     assert "AWS_ACCESS_KEY_ID" not in services["airflow-scheduler"].environment
+    assert "READER_ACCESS_KEY_ID" not in services["airflow-apiserver"].environment
 
 
 def test_java_runs_its_libraries_from_a_volume_and_not_from_tmp() -> None:

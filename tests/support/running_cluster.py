@@ -24,7 +24,9 @@ from tidewheel.storage.ledger_store import ledger_of
 
 ROOT = Path(__file__).parent.parent.parent
 READY_S, WORK_S = 600, 900
-PORTS = ("POSTGRES_PORT", "STORE_PORT", "SPARK_PORT", "SPARK_UI_PORT", "WORKER_UI_PORT", "AIRFLOW_PORT")
+PORTS = tuple(
+    f"{name}_PORT" for name in ("POSTGRES", "STORE", "STORE_READER", "SPARK", "SPARK_UI", "WORKER_UI", "AIRFLOW")
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def prepared(folder: Path) -> Running:
     changes = {
         **ports,
         "AWS_ENDPOINT_URL": f"http://store:{ports['STORE_PORT']}",
+        "READER_ENDPOINT_URL": f"http://store-reader:{ports['STORE_READER_PORT']}",
         "TIDEWHEEL_ARCHIVES": str(folder / "archives"),
         "DRIVER_MEMORY": "700m",
         "EXECUTOR_MEMORY": "600m",

@@ -6,7 +6,6 @@ it they start. Each batch is committed five minutes after its hour, unless a sit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +16,9 @@ from deltalake import write_deltalake
 from benchmarks.feeding import create, feed
 from tests.support.columns import column
 from tidewheel.archive import Archive
+from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.hands import archive_job
-from tidewheel.indexing.core.slots import iso, moment
+from tidewheel.indexing.core.slots import TimeAxis, iso, moment
 from tidewheel.resolve import read_archive_file, resolve
 from tidewheel.storage.location import Location
 
@@ -65,6 +65,7 @@ class Situations:
 
     folder: Path
     now_us: int
+    store: str = "../tables"  # where the tables lie
     names: list[str] = field(default_factory=list)
 
     def path(self, name: str) -> Path:
@@ -84,7 +85,7 @@ class Situations:
         written.write_text(
             FILE.format(
                 name=name,
-                path=path or f"../tables/{name}",
+                path=path or f"{self.store}/{name}",
                 vacuum_period=vacuum_period,
                 schedule="\n".join(lines),
             )
@@ -102,7 +103,7 @@ class Situations:
             if not job.location.has_log():
                 create(job, FIELDS, file.definition("salt"))
             slot = file.axis.slot_of(start_us)
-            feed(job, [slot], rows(slot, start_us))
+            feed(job, [slot], rows(file.axis, slot))
 
     def land(self, name: str, hours: Collection[int]) -> None:
         """The files that the source of an archive waits for."""
@@ -124,17 +125,17 @@ class Situations:
         return Archive(resolve(self.path(name)), clock=clock)
 
 
-def rows(slot: int, start_us: int) -> pa.Table:
-    """Three records of an hour, that live for two days."""
-    keys, times = ["a", "b", "c"], pa.timestamp("us", "UTC")
-    until_us = start_us + 48 * HOUR_US + 1
+def rows(axis: TimeAxis, slot: int, lives_us: int = 48 * HOUR_US) -> pa.Table:
+    """Three records of a slot, that live for so long."""
+    keys, times, start_us = ["a", "b", "c"], pa.timestamp("us", "UTC"), axis.start_us(slot)
+    until_us = start_us + lives_us + 1
     return pa.table(
         {
             "k": pa.array(keys),
             "t": pa.array([start_us + 1] * 3, times),
             "v": pa.array([1, 2, 3], pa.int64()),
             "ins_slot": pa.array([slot] * 3, pa.int64()),
-            "exp_slot": pa.array([math.ceil(until_us / HOUR_US) - 1] * 3, pa.int64()),
+            "exp_slot": pa.array([axis.expiration_slot_of(until_us)] * 3, pa.int64()),
             "valid_until": pa.array([until_us] * 3, times),
             "row_hash": pa.array([hash((slot, key)) % (1 << 62) for key in keys], pa.int64()),
         }
@@ -185,10 +186,12 @@ def quarantine(one: Situations, name: str) -> None:
     archive = one.opened(name)
     [(_, receipt)] = archive.history(1)
     slot, attempt = receipt.slots[0].slot, receipt.attempt
-    folder = Path(archive.path) / "_tidewheel" / "quarantine"
-    folder.mkdir(parents=True)
+    place = QUARANTINE.location(archive.location)
+    if place.is_local:
+        Path(place.uri).mkdir(parents=True)
     row = {"slot": slot, "attempt": attempt, "rule": "null_key", "quarantined_at": moment(receipt.committed_us)}
-    write_deltalake(folder, pa.Table.from_pylist([{**row, "record": "{}"}] * 2))
+    table = pa.Table.from_pylist([{**row, "record": "{}"}] * 2)
+    write_deltalake(place.delta_uri, table, storage_options=place.storage_options)
 
 
 def unreachable_store(one: Situations, name: str) -> None:
