@@ -185,10 +185,10 @@ def _check_fraction(name: str, maker: Maker, fraction: float | None) -> None:
 def _maker(name: str) -> Maker:
     if name in HOLISTIC:
         raise InvalidInput(
-            f"operation '{name}' is holistic: it cannot be assembled from partial aggregates; "
-            "register it as a scan query instead",
-            "ask the archive's rows with `tidewheel sql`"
-            + (f", or approximately: {_APPROXIMATELY[name]}" if name in _APPROXIMATELY else ""),
+            f"operation '{name}' is holistic: it cannot be assembled from partial aggregates, "
+            "so no standing query answers it",
+            (f"write {_APPROXIMATELY[name]}, which is approximate; or " if name in _APPROXIMATELY else "")
+            + "ask the records themselves when you need it: tidewheel sql",
         )
     if name not in MAKERS:
         raise InvalidInput(f"unknown aggregate '{name}'", f"known are {', '.join(MAKERS)}")

@@ -18,7 +18,7 @@ import duckdb
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.page import Fault
 from tidewheel.queries.aggregates import MAKERS, Argument, aggregate
-from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Named, Query, QueryText, call_name
+from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Counts, Named, Query, QueryText, call_name
 from tidewheel.sql.guard import syntax_nodes
 from tidewheel.sql.quoting import quote_identifier
 from tidewheel.sql.select_parser import Node, Refused, SelectParser
@@ -42,10 +42,13 @@ def read_query(parser: SelectParser, text: QueryText) -> tuple[Query | None, lis
     return (None, reading.faults) if reading.faults else (reading.query(), [])
 
 
-def settled(text: QueryText, interval_us: int) -> QueryText:
-    """The text with the defaults that the archive decides."""
+def settled(text: QueryText, interval_us: int, epoch_us: int = 0) -> QueryText:
+    """The text with the defaults that the archive decides; what is alive is known at ends of its slots."""
     terms = text.terms
-    return replace(text, terms=replace(terms, slide_us=terms.slide_us or interval_us))
+    slide_us = terms.slide_us or interval_us
+    by_slots = terms.counts is Counts.LIVE and not text.is_shifted
+    offset_us = epoch_us % slide_us if by_slots else terms.offset_us
+    return replace(text, terms=replace(terms, slide_us=slide_us, offset_us=offset_us))
 
 
 @dataclass

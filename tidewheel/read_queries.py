@@ -6,8 +6,9 @@ again: the answers' definition holds the queries with digests of both (`local/st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class ReadQueries:
             return Understood(kept.queries, files=digest)
         texts, unread = files.texts()
         found = self._compiled(self._asking_it(texts), kept.by_text())
-        nobody = self._asking_nobody(texts)
+        nobody = {text.name: fault for text, fault in self._asking_nobody(texts)}
         # Who mistypes its name does not give up the answers.
         astray = {query.name: nobody[query.name] for query in kept.queries if query.name in nobody}
         found = replace(
@@ -80,7 +81,7 @@ class ReadQueries:
     def check(self) -> list[Query]:
         """The queries as they are understood; all that is wrong with any of them at once."""
         found = self.understood()
-        others = (fault for fault in self._asking_nobody(self.files().texts()[0]).values() if fault not in found.faults)
+        others = (fault for fault in self._stray_faults(self.files().texts()[0]) if fault not in found.faults)
         return replace(found, faults=(*found.faults, *others)).sound()
 
     def query(self, name: str) -> Query:
@@ -118,15 +119,22 @@ class ReadQueries:
         asked = (self._archive_name, "")
         return [text for text in texts if text.of in asked]
 
-    def _asking_nobody(self, texts: list[QueryText]) -> dict[str, Fault]:
-        """By name, queries of archives that have no file beside them: nobody will ever answer them."""
+    def _asking_nobody(self, texts: list[QueryText]) -> list[tuple[QueryText, Fault]]:
+        """Queries of archives that have no file beside them: nobody will ever answer them."""
         archives = {self._archive_name, *archive_names(self._archive.folder)}
         known = f"the archives here are {', '.join(sorted(archives))}"
-        return {
-            text.name: text.fault("of", "there is no archive file of that name", known)
+        return [
+            (text, text.fault("of", "there is no archive file of that name", known))
             for text in texts
             if text.of and text.of not in archives
-        }
+        ]
+
+    def _stray_faults(self, texts: list[QueryText]) -> Iterator[Fault]:
+        """All that is wrong with the queries that ask nobody: a misspelt archive hides no other fault."""
+        for text, fault in self._asking_nobody(texts):
+            yield fault
+            is_meant = bool(get_close_matches(text.of, [self._archive_name]))
+            yield from self._compiled([text]).faults if is_meant else text.faults
 
     @property
     def _inserted_at(self) -> str:

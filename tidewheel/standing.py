@@ -264,6 +264,12 @@ class StandingQueries(ReadQueries):
         path = self._archive.folder / FOLDER / f"{name}.toml"
         snapshot = self._archive.snapshot()
         text = new_query_file(name, snapshot.definition, [column.name for column in snapshot.columns])
+        taken = {one.name: one.file_name for one in self.texts()}
+        if taken.get(name, str(path)) != str(path):
+            raise InvalidInput(
+                f"archive {self._archive_name} has a query {name} already, in {taken[name]}",
+                "choose another name: of two queries with one name both would be at fault",
+            )
         if path.exists() and not replace:
             raise InvalidInput(f"there is a file {path} already", "choose another name, or write over it with --yes")
         Location.of(str(path.parent)).write_bytes(str(path), text.encode())

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from tidewheel.indexing.core.receipts import Batch, Receipt
 
+NO_SOURCE = "none"  # of a slot that was undone
+
 
 def batches_at(receipts: Mapping[int, Receipt], version: int) -> dict[int, str]:
     """The attempt of every slot's batch at a version. Cost: one walk back over the receipts."""
@@ -51,7 +53,7 @@ def batch_in(receipts: Iterable[Receipt], slot: int, attempt: str) -> Batch:
 
 def source_of(batch: Batch | None) -> str:
     """How what is derived names the batch that it was made of: replaced or reached by a forget, it is another one."""
-    return "none" if batch is None else f"{batch.attempt} {batch.erasure}"
+    return NO_SOURCE if batch is None else f"{batch.attempt} {batch.erasure}"
 
 
 def made_of(batch: Batch | None) -> str:

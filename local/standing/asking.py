@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import has_slot, iso
 from tidewheel.indexing.errors import InvalidInput
@@ -67,7 +68,7 @@ def _error_of(call: Call) -> Error | None:
 
 
 def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
-    """All answers of a query that are kept."""
+    """All answers of a query that are kept: a clock may have gone on since answers expired last."""
     place = derived_job(job, "answers")
     unanswered = InvalidInput(f"query {query.name} was not refreshed yet", f"refresh it first: {_refresh(job, query)}")
     if not is_there(place):
@@ -75,7 +76,7 @@ def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
     answers = place.snapshot()
     named = {name: stored for name, (stored, _) in answer_columns(query).items()}
     columns = {name: name for name in TOLD_FIRST} | named | {name: name for name in about_of(answers)}
-    condition = pc.field(PART) == query.part
+    condition = (pc.field(PART) == query.part) & (pc.field("valid_until") > _present(job, answers))
     if answers.watermark is not None:
         condition &= pc.field("exp_slot") > answers.watermark
     missing = [stored for stored in named.values() if stored not in file_schema(answers).names]
@@ -83,6 +84,16 @@ def kept_answers(job: ArchiveJob, query: Query) -> pa.Table:
         raise unanswered
     rows = rows_of(answers.location, answers.files, file_schema(answers))
     return rows.to_table(columns={name: pc.field(stored) for name, stored in columns.items()}, filter=condition)
+
+
+def _present(job: ArchiveJob, answers: Snapshot) -> pa.Scalar:
+    """The moment through which answers have had their time by the archive's clock."""
+    definition, watermark = answers.definition, answers.watermark
+    if definition.clock is Clock.WALL:
+        present_us = job.clock()
+    else:
+        present_us = definition.axis.epoch_us if watermark is None else definition.axis.end_us(watermark)
+    return pa.scalar(present_us, pa.timestamp("us", "UTC"))
 
 
 def about_of(answers: Snapshot) -> list[str]:

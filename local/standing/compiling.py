@@ -124,7 +124,8 @@ class _Compiler:
         """The query, and all that is wrong with its text."""
         default = self.inserted_at if self.columns.get(self.inserted_at) in _MOMENTS else ""
         terms = replace(text.terms, time=text.terms.time or default)
-        asked = settled(replace(text, terms=terms), self.snapshot.definition.axis.interval_us)
+        axis = self.snapshot.definition.axis
+        asked = settled(replace(text, terms=terms), axis.interval_us, axis.epoch_us)
         digest = asked.digest(self.basis)
         if digest in known and not text.faults:
             return known[digest], []

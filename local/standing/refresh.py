@@ -223,7 +223,7 @@ class Refresh:
         return Giving(asked, assignment, state, folds, self.waiting, self.budget, owed)
 
     def _commit_answers(self, giving: Giving) -> tuple[list[DueAnswers], Outcome | None]:
-        given, watermark = giving.given, giving.state.source.watermark
+        given, watermark = giving.given, giving.state.kept_through
         if not given and giving.state.answers.watermark == watermark:
             return [], None
         rows = pa.concat_tables(giving.tables, promote_options="permissive") if giving.tables else None

@@ -106,12 +106,6 @@ def _finish_avg(folds: Folds, aggregate: Aggregate) -> Any:
     return pa.array(means, mask=counts == 0)
 
 
-def _finish_geometric(folds: Folds, aggregate: Aggregate) -> Any:
-    counts, (column,) = folds.counts(aggregate.operations[0]), folds.sorted(aggregate.operations[1])
-    logarithms = _floats(wide_totals(column, folds.spans.start, folds.spans.end), np.maximum(counts, 1))
-    return pa.array(np.exp(logarithms), mask=counts == 0)
-
-
 def _floats(totals: WideTotals, count: Whole | None = None) -> Real:
     floats = totals.finite.to_floats(count)
     floats[totals.infinite > 0] = np.inf
@@ -161,7 +155,6 @@ _FINISHES: dict[str, Callable[[Folds, Aggregate], Any]] = {
     "count": _finish_count,
     "sum": _finish_sum,
     "avg": _finish_avg,
-    "geometric_mean": _finish_geometric,
     "bit_xor": _finish_xor,
     "range": _finish_range,
     **dict.fromkeys(IDEMPOTENT, _finish_idempotent),

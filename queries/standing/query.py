@@ -90,7 +90,12 @@ class QueryText:
     tests: tuple[Mapping[str, Any], ...] = ()
     faults: tuple[Fault, ...] = ()  # of its own lines; what they leave unsaid has the defaults
     is_named: bool = True  # or has the name of its file, for want of another
+    is_shifted: bool = True  # or has the offset that the archive decides
     fault: Callable[[str, str, str], Fault] = field(default=_no_fault, compare=False, repr=False)
+
+    @property
+    def file_name(self) -> str:
+        return self.fault("name", "", "").file_name
 
     def digest(self, basis: str) -> str:
         """A digest of all that decides what the query means; `basis` tells of the archive and of the program."""

@@ -129,8 +129,8 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "query", "offset", _SPAN,
-        "By how much answers are shifted against multiples of the slide since the epoch.",
-        "0s", default="0s",
+        "By how much answers are shifted against multiples of the slide since 1970.",
+        "0s", default=_LATER, default_note="`0s`; of what is alive, where the archive's slots begin (its `epoch`)",
     ),
     Field(
         "query", "counts", choice(*Counts),
@@ -140,11 +140,12 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "query", "time", column_kinds.COLUMN,
         "The timestamp column that places a record in a window.",
-        "seen_at", default=_LATER, default_note="the insertion",
+        "seen_at", default=_LATER, default_note="the archive's `inserted_at`, else the slot",
     ),
     Field(
         "query", "ahead", _SPAN,
-        "How far after the end of its slot a record's time may lie; one beyond is counted and left out.",
+        "How far after the end of its slot a record's time may lie; one beyond is counted and left out. Answers look "
+        "into slots so much older, and `complete` counts those too.",
         "0s", default="0s",
     ),
     Field(
@@ -154,7 +155,8 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "query", "revise", _SPAN,
-        "Answers this young are corrected by late data, backfills, replays, forgets and undo.",
+        "Answers this young are corrected by late data, backfills, replays, forgets and undo; those of one slot "
+        "together, while the newest of them is this young.",
         "2d", default="2d",
     ),
     Field(

@@ -20,7 +20,7 @@ from tidewheel.queries.standing.query_fields import FORM
 
 # Of a query with faults, what its lines do not say.
 _UNSAID: dict[str, Any] = {
-    "of": "", "select": "", "group_by": (), "window": 1, "offset": 0, "ahead": 0, "late": 0, "revise": 0, "keep": 0,
+    "of": "", "select": "", "group_by": (), "window": 1, "ahead": 0, "late": 0, "revise": 0, "keep": 0,
     "erasure": Erasure.DELETE, "technique": "", "test": (),
 }  # fmt: skip
 
@@ -133,7 +133,7 @@ def _query_text(page: Page, stem: str, faults: tuple[Fault, ...]) -> QueryText:
         terms=Terms(
             window_us=window_us,
             slide_us=values.get("slide", 0),
-            offset_us=values["offset"],
+            offset_us=values.get("offset", 0),
             counts=values.get("counts", Counts.LIVE if window_us is None else Counts.ARRIVED),
             time=values.get("time", ""),
             ahead_us=values["ahead"],
@@ -146,5 +146,6 @@ def _query_text(page: Page, stem: str, faults: tuple[Fault, ...]) -> QueryText:
         tests=values["test"],
         faults=faults,
         is_named="name" in said,
+        is_shifted="offset" in said,
         fault=lambda key, wrong, remedy: page.fault(f"query.{key}", wrong, remedy),
     )

@@ -29,7 +29,8 @@ _VALUES = """\
   columns; `having` and `order_by` over the names of `select` and `group_by`. An output without a name is named after
   its aggregate and column. What another call may answer otherwise is refused in each of them: the clock, chance,
   settings, files, subqueries and window functions.
-- A **slide** that is shorter than the archive's interval needs a column as `time`, since insertion is known by slots.
+- A **slide** that is shorter than the archive's interval needs a column as time: the query's `time`, or else the
+  archive's `inserted_at`. Without either, insertion is known by slots.
   What is alive is known at ends of slots: with `counts = "live"` the slide is a multiple of the interval.
 - `order_by` and `limit` go together: an answer is a set of groups, and these keys say which of them are kept.
 - `keep` is at least as long as `revise`.
@@ -103,7 +104,12 @@ partials are made anew of equal records, answers may differ within that error; a
 their bytes. `tidewheel ask` tells the error beside the answer, and `tidewheel query explain` that of each aggregate.
 
 `first_n`, `last_n` and `concatenate` list by the time of the records, late ones where they belong; what is of one
-time, by its value. Without `time` that is the slot."""
+time, by its value. Without `time` they go by the archive's `inserted_at`, and where it has none, by the slot.
+
+`first_n` and `last_n` keep so many values and pass over the rest. `concatenate`, `count_distinct` and
+`collect_distinct` would be wrong without the rest: where one group of one window has more values than the limit, a
+refresh answers the whole query no further. It names the query and ends with 2, and the answers stay as they were.
+Raise the limit, or take `approx_count_distinct`."""
 
 
 def query_file_reference() -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
+from tidewheel.indexing.core.batches import NO_SOURCE
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.queries.standing.lineage import DIGEST_MASK, Cover, PartialLineage
@@ -37,7 +38,8 @@ class Reflection:
     @cached_property
     def _slots(self) -> tuple[list[int], list[int], list[int], list[int]]:
         """The slots that partials tell of, with running sums: of their coverage, of those that are not whole."""
-        slots = sorted(self.lineages)
+        # An undone slot is none: it lacks in windows that hold it, and no late record of it is missing from others.
+        slots = sorted(slot for slot, one in self.lineages.items() if one.source != NO_SOURCE)
         marks = [hash_of(slot, self.lineages[slot].coverage.to_text()) for slot in slots]
         partly = [int(self.lineages[slot].coverage.cover is not Cover.ALL) for slot in slots]
         lacking = [mark * part for mark, part in zip(marks, partly, strict=True)]

@@ -159,6 +159,18 @@ class AnswerState:
         watermark = self.source.watermark
         return self.now_us if watermark is None else max(self.now_us, self.axis.end_us(watermark))
 
+    @property
+    def kept_through(self) -> int | None:
+        """Through which slot answers expire: as the source does, but by a wall clock not before their time.
+
+        A slot that was forced into the future takes no answer away before it was kept as long as it is to be.
+        """
+        through, known = self.source.watermark, self.answers.watermark
+        if through is None:
+            return known
+        in_time = min(through, self.axis.slot_of(self.now_us) - 1)
+        return in_time if known is None else max(known, in_time)
+
     @cached_property
     def slots_beyond(self) -> Mapping[str, list[int]]:
         """Of which slots behind the last one there are answers of each query, ascending."""

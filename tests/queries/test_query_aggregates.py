@@ -149,9 +149,10 @@ def test_a_holistic_aggregate_is_refused_with_the_way_out(name: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         aggregate(name, REAL)
     assert refused.value.message == (
-        f"operation '{name}' is holistic: it cannot be assembled from partial aggregates; "
-        "register it as a scan query instead"
+        f"operation '{name}' is holistic: it cannot be assembled from partial aggregates, "
+        "so no standing query answers it"
     )
+    assert refused.value.remedy.endswith("ask the records themselves when you need it: tidewheel sql")
 
 
 @pytest.mark.parametrize(

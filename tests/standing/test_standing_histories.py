@@ -8,6 +8,7 @@ import random
 import pytest
 
 from tests.support.model_queries import AXIS, SPAN, ModelQueries, ModelSource, random_query
+from tidewheel.indexing.core.batches import NO_SOURCE
 from tidewheel.indexing.core.slots import ranges_of, ranges_since
 from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
@@ -39,13 +40,14 @@ def some_batch(chance: random.Random, slot: int) -> tuple[StreamRecord, ...]:
 
 
 def coverages(model: ModelQueries, query: Query) -> dict[int, Coverage]:
-    """By slot, what the partials of the query's tree hold; nothing is left out."""
+    """By slot, what the partials of the query's tree hold of it; an undone slot is none, as if it had never come."""
     tree = model.assignment.tree_of[query.name]
-    return {
-        slot: PartialLineage.from_texts(batch.lineage).coverage
+    told = {
+        slot: PartialLineage.from_texts(batch.lineage)
         for (slot, part), batch in model.partials.ledger.batches.items()
         if part == tree
     }
+    return {slot: one.coverage for slot, one in told.items() if one.source != NO_SOURCE}
 
 
 def share(covered: dict[int, Coverage], query: Query, at_us: int) -> float:

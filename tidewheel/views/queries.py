@@ -143,8 +143,13 @@ def explained_view(told: Explained) -> RenderableType:
     """What stands behind a query."""
     tree = told.tree
     covered = ", ".join(f"{number} cover {cover}" for cover, number in told.covered.items() if number)
+    reasons = Counter([*(one.why for one in told.stale), *(one.why for one in told.due)])
+    redone = [f"a refresh would redo {number}: {why}" for why, number in sorted(reasons.items())]
     lines = [
         f"query {told.query.name}: window {_window(told.query)}, slide {duration_text(told.query.terms.slide_us)}",
+        f"slots: {covered or 'none'}",
+        *(f"  {counted(slots, 'slot')} not wholly: {why}" for why, slots in told.reasons.items()),
+        *(redone or ["nothing is stale"]),
         f"tree {tree.name} serves {', '.join(told.served)}",
         f"  {told.tree_why}",
         f"  by {', '.join(one.name for one in tree.groups) or 'nothing'}; "
@@ -153,12 +158,8 @@ def explained_view(told: Explained) -> RenderableType:
         *(f"  {text} is approximate: {error}" for text, error in told.errors.items()),
         f"  {count(told.partial_rows)} partial rows, kept {duration_text(tree.horizon_us)} back",
         f"  folded by {told.way}",
-        f"  slots: {covered or 'none'}",
-        *(f"  {counted(slots, 'slot')} not wholly: {why}" for why, slots in told.reasons.items()),
     ]
-    reasons = Counter([*(one.why for one in told.stale), *(one.why for one in told.due)])
-    lines += [f"a refresh would redo {number}: {why}" for why, number in sorted(reasons.items())]
-    return Group("\n".join(lines if reasons else [*lines, "nothing is stale"]), "", *_techniques(told))
+    return Group("\n".join(lines), "", *_techniques(told))
 
 
 def _techniques(told: Explained) -> Iterator[RenderableType]:
