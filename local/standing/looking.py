@@ -10,6 +10,7 @@ from typing import Any
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import TimeAxis, iso, ranges_since
+from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.derivation import derived_job, is_there, kept_trees
 from tidewheel.local.standing.folding import way_of
@@ -157,12 +158,26 @@ def explained(
         tree_why=why(query, sharing, known_of(job, sharing), planner, is_kept=is_kept),
         partial_rows=sum(batch.rows_in for batch in mine),
         covered={cover.value: sum(one.cover is cover for one in coverages) for cover in Cover},
-        reasons=_reasons(job, tree, coverages),
+        reasons=_past(refresh, query) or _reasons(job, tree, coverages),
         stale=tuple(one for one in told.stale if one.tree == tree.name),
         due=tuple(one for one in told.due if one.part == query.part),
         plan=plan,
         techniques=_offers(query, plan, technique),
     )
+
+
+def _past(refresh: Refresh, query: Query) -> dict[str, int]:
+    """Why nothing of a query is kept where its newest report has had its time, and of how many slots that is so."""
+    reader = reader_of(refresh.job)
+    axis, applied, terms = reader.snapshot.definition.axis, reader.state.ledger.applied, query.terms
+    if not applied:
+        return {}
+    newest_us = axis.end_us(applied[-1][1])
+    newest_us -= (newest_us - terms.offset_us) % terms.slide_us
+    if newest_us + terms.keep_us > refresh.present_us(reader):
+        return {}
+    why = f"the newest report, of {iso(newest_us)}, is older than keep = {duration_text(terms.keep_us)}"
+    return {why: sum(last - first + 1 for first, last in applied)}
 
 
 def _reasons(job: ArchiveJob, tree: Tree, coverages: Sequence[Coverage]) -> dict[str, int]:

@@ -13,6 +13,7 @@ from tidewheel.commits.undo import undo
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.local.standing.asking import ask
 from tidewheel.local.standing.compiling import understood
+from tidewheel.local.standing.looking import explained
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
@@ -97,6 +98,14 @@ def test_what_is_past_its_keep_is_not_told_though_nothing_came_since(tmp_path: P
     assert ends(ask(archive.job, asked[0], None, None, None)) == [4, 5, 6]
     archive.now_us = 16 * MINUTE_US
     assert ends(ask(archive.job, asked[0], None, None, None)) == []
+
+
+def test_explain_says_that_every_report_is_older_than_keep(tmp_path: Path) -> None:
+    archive = walled(tmp_path, 100)
+    asked = queries(archive)
+    refresh(archive.job, asked)
+    told = explained(archive.job, asked, "one")
+    assert told.reasons == {"the newest report, of 1970-01-01T00:06:00Z, is older than keep = 10m": 6}
 
 
 @pytest.mark.parametrize("seed", [1])

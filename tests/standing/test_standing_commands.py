@@ -11,13 +11,16 @@ from click.testing import CliRunner
 
 import tidewheel
 from tests.support.asked_archive import asked_archive, events
+from tests.support.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Batch
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput, Refused
+from tidewheel.local.standing.compiling import understood
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.standing.bounds import REPORTS_MAX, reports_missing
+from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.standing import StandingQueries
 
 OFTEN = """
@@ -227,3 +230,43 @@ def test_what_leaves_in_no_order_has_no_technique(place: Path) -> None:
     assert "windows with individual lifetimes are not first-in first-out" in " ".join(explained("alive").split())
     said = "windows with individual lifetimes are not first-in first-out; use an invertible operation"
     assert said in refusal("query", "explain", "m", "alive", "--technique", "FlatFAT")
+
+
+def test_a_second_query_of_a_name_is_not_written(place: Path) -> None:
+    queries = tidewheel.open("m").queries
+    for replace in (False, True):
+        with pytest.raises(InvalidInput, match=r"has a query by_key already, in .*m\.toml"):
+            queries.new("by_key", replace=replace)
+    assert queries.new("fresh") == queries.new("fresh", replace=True)
+
+
+def test_a_misspelt_archive_hides_no_other_fault(place: Path) -> None:
+    """All that is wrong with it is told at once, if it is this archive that is meant."""
+    place.with_name("n.toml").write_text(RANKED.replace('of = "m"', 'of = "mm"').replace("sum(v)", "sum(nothing)"))
+    told = " ".join(CliRunner().invoke(main, ["query", "check", "m"]).output.split())
+    assert "there is no archive file of that name" in told
+    assert 'Referenced column "nothing" not found' in told
+    place.with_name("n.toml").write_text(RANKED.replace('of = "m"', 'of = "elsewhere"\nkee = 1').replace("v)", "w)"))
+    told = " ".join(CliRunner().invoke(main, ["query", "check", "m"]).output.split())
+    assert "unknown key kee" in told
+    assert '"w"' not in told
+
+
+def test_explain_begins_with_what_is_covered(place: Path) -> None:
+    CliRunner().invoke(main, ["refresh", "m"])
+    lines = CliRunner().invoke(main, ["query", "explain", "m", "total"]).output.splitlines()
+    found = [
+        next(at for at, line in enumerate(lines) if line.startswith(word)) for word in ("slots:", "nothing", "tree")
+    ]
+    assert found == sorted(found)
+    assert found[0] == 1
+
+
+def test_what_is_alive_is_asked_at_ends_of_slots_wherever_they_begin(tmp_path: Path) -> None:
+    """Without an offset; one that is given has to fit."""
+    archive = LocalArchive(tmp_path, axis=TimeAxis(60_000_000, 7_000_000)).create()
+    live = 'of = "m"\nselect = "count(*) as n"\nwindow = "live"\nslide = "3m"\n'
+    (query,) = understood(parse_query_file(f"[query]\n{live}", "live.toml"), archive.job.snapshot()).sound()
+    assert query.terms.offset_us == 7_000_000
+    with pytest.raises(InvalidInput, match="an offset that fits"):
+        understood(parse_query_file(f'[query]\n{live}offset = "0s"', "live.toml"), archive.job.snapshot()).sound()
