@@ -236,10 +236,18 @@ class StandingQueries(ReadQueries):
         return known_of(self._archive.job, queries, Fraction(rate_per_s) / 1_000_000 if rate_per_s else None)
 
     def as_sql(self, name: str) -> str:
-        """What a query means, as plain SQL for one report."""
-        from tidewheel.queries.standing.meaning import as_sql
+        """What a query means, as plain SQL for its newest report."""
+        from tidewheel.local.standing.looking import newest_report_us
+        from tidewheel.local.standing.plain_sql import as_sql
 
-        return as_sql(self.query(name), self._archive.axis.interval_us)
+        query = self.query(name)
+        return as_sql(query, self._archive.axis, newest_report_us(self._archive.job, query))
+
+    def stored_columns(self, name: str) -> dict[str, str]:
+        """By the names of a query's groups and outputs, the columns of the answers' table that hold them."""
+        from tidewheel.local.standing.columns import answer_columns
+
+        return {column: stored for column, (stored, _) in answer_columns(self.query(name)).items()}
 
     def test(self) -> dict[str, int]:
         """Play the tests that the query files hold; by query, how many there were."""

@@ -166,15 +166,23 @@ def explained(
     )
 
 
+def newest_report_us(job: ArchiveJob, query: Query) -> int:
+    """The newest report that can be given; where none can be, the last one of the newest slot."""
+    reader = reader_of(job)
+    definition, ledger = reader.snapshot.definition, reader.state.ledger
+    axis = definition.axis
+    given_us = newest_report(axis, present_us(job, reader), ledger, query.terms, definition.span)
+    if given_us is not None:
+        return given_us
+    end_us = axis.end_us(ledger.applied[-1][1] if ledger.applied else 0)
+    return end_us - (end_us - query.terms.offset_us) % query.terms.slide_us
+
+
 def _past(refresh: Refresh, query: Query) -> dict[str, int]:
     """Why nothing of a query is kept where its newest report has had its time, and of how many slots that is so."""
     reader = reader_of(refresh.job)
-    axis, applied, terms = reader.snapshot.definition.axis, reader.state.ledger.applied, query.terms
-    if not applied:
-        return {}
-    newest_us = axis.end_us(applied[-1][1])
-    newest_us -= (newest_us - terms.offset_us) % terms.slide_us
-    if newest_us + terms.keep_us > refresh.present_us(reader):
+    applied, terms, newest_us = reader.state.ledger.applied, query.terms, newest_report_us(refresh.job, query)
+    if not applied or newest_us + terms.keep_us > refresh.present_us(reader):
         return {}
     why = f"the newest report, of {iso(newest_us)}, is older than keep = {duration_text(terms.keep_us)}"
     return {why: sum(last - first + 1 for first, last in applied)}

@@ -68,15 +68,22 @@ def listing(output: Output, archive: str) -> None:
 @ARCHIVE
 @click.argument("name")
 def show(output: Output, archive: str, name: str) -> None:
-    """Show what a query means, as plain SQL over the archive's records for one report.
+    """Show what a query means, as plain SQL for its newest report, and where its answers are stored.
+
+    The SQL runs as it is printed. The columns are those of the table NAME.answers, for readers without views.
 
     \b
     Examples:
       tidewheel query show netflow top_talkers
+      tidewheel sql netflow "$(tidewheel query show netflow top_talkers)"
     """
     with opened(output, archive, "reading the query") as opened_archive:
-        sql = opened_archive.queries.as_sql(name)
-    output.show({"query": name, "sql": sql}, lambda: sql)
+        queries = opened_archive.queries
+        sql, part, columns = queries.as_sql(name), queries.query(name).part, queries.stored_columns(name)
+
+    from tidewheel.views.queries import shown_view
+
+    output.show({"query": name, "sql": sql, "part": part, "columns": columns}, lambda: shown_view(sql, part, columns))
 
 
 @command

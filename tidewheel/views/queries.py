@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.durations import duration_text
@@ -185,6 +186,12 @@ def _mean(mean: float | None) -> str:
 
 def _whole(worst: int | None) -> str:
     return "" if worst is None else count(worst)
+
+
+def shown_view(sql: str, part: str, columns: Mapping[str, str]) -> RenderableType:
+    """A query as SQL, with a comment that says where its answers are stored."""
+    stored = ", ".join(f"{name} is {column}" for name, column in columns.items())
+    return Text(f"{sql}\n-- in the answers' table where part = '{part}': {stored}", no_wrap=True, overflow="ignore")
 
 
 def tests_view(tested: Mapping[str, int]) -> str:
