@@ -70,12 +70,12 @@ def listing(output: Output, archive: str) -> None:
 def show(output: Output, archive: str, name: str) -> None:
     """Show what a query means, as plain SQL for its newest report, and where its answers are stored.
 
-    The SQL runs as it is printed. The columns are those of the table NAME.answers, for readers without views.
+    The SQL runs as it is printed: tidewheel sql netflow "$(tidewheel query show netflow top_talkers)". The columns are
+    those of the table NAME.answers, for readers without views.
 
     \b
     Examples:
       tidewheel query show netflow top_talkers
-      tidewheel sql netflow "$(tidewheel query show netflow top_talkers)"
     """
     with opened(output, archive, "reading the query") as opened_archive:
         queries = opened_archive.queries
