@@ -62,6 +62,7 @@ RULES = {
         ),
         never=OUTSIDE,
     ),
+    "queries/derivations": Rule(_names("tidewheel.queries.derivations tidewheel.indexing"), never=OUTSIDE),
     "queries/statements": Rule(_names(STATEMENTS), never=OUTSIDE),
     # The literature's engines stand on plans; who serves an archive stands on none of them (LITERATURE_READERS).
     "queries/literature": Rule(_names(f"{QUERIES} {SHELF}"), never=OUTSIDE),
