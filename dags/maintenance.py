@@ -121,7 +121,7 @@ class Audit(Caretaker):
     def _audited(self, archive: Archive) -> dict[str, Any]:
         report = archive.audit()
         if not report.clean:
-            listed = "; ".join(str(one) for one in report.findings[:10])
+            listed = "; ".join(f"{one.kind.value}: {one.message}" for one in report.findings[:10])
             raise Damaged(f"the audit found {counted(len(report.findings), 'fault')}: {listed}", report.remedy)
         if report.left_out:
             self.log.warning("%s", report.left_out)

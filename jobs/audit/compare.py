@@ -185,12 +185,20 @@ def ledger_findings_of(snapshot: Snapshot) -> tuple[TableState | None, list[tupl
         return None, [], [Finding(Flaw.DAMAGED_LEDGER, message)]
     findings = receipt_findings(receipts, version=state.version, head=state.head, watermark=state.watermark)
     findings += ledger_findings(state.ledger, receipts, state.definition.span)
-    for file in stored_files(snapshot.location, LEDGER_FOLDER):
+    return state, receipts, findings + _ledger_beyond_log(snapshot)
+
+
+def _ledger_beyond_log(snapshot: Snapshot) -> list[Finding]:
+    """Ledger files of versions that the log lacks. It is listed behind them: commits may land while we look."""
+    findings = []
+    ledgers = stored_files(snapshot.location, LEDGER_FOLDER)
+    end = max((snapshot.version, *list_log(snapshot.location).entries))
+    for file in ledgers:
         stem = file.path.rsplit("/", 1)[-1].removesuffix(".json.gz")
-        if stem.isdigit() and int(stem) > state.version:
-            message = f"the ledger reaches version {int(stem)}, the log ends at {state.version}: commits were lost"
-            findings.append(Finding(Flaw.DAMAGED_LEDGER, message, None, file.path, int(stem), state.version))
-    return state, receipts, findings
+        if stem.isdigit() and int(stem) > end:
+            message = f"the ledger reaches version {int(stem)}, the log ends at {end}: commits were lost"
+            findings.append(Finding(Flaw.DAMAGED_LEDGER, message, None, file.path, int(stem), end))
+    return findings
 
 
 def _contents(

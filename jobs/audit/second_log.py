@@ -14,18 +14,35 @@ from tidewheel.jobs.audit.rows import relative_path
 from tidewheel.jobs.process.java import first_line
 from tidewheel.storage.snapshot import Snapshot
 
+# delta-spark opens the newest version however old it is, an earlier one only while it is younger than grace.
+_TOO_OLD = "TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION"
+OVERTAKEN_MAX = 3
+
 
 def log_findings(spark: SparkSession, snapshot: Snapshot) -> list[Finding]:
-    """Whether both name the same files and the same columns. Cost: the log since its checkpoint, by Spark."""
+    """Whether both name the same files and the same columns. Cost: the log since its checkpoint, by Spark.
+
+    Where a commit landed meanwhile and delta-spark does not open the version any more, the newest is compared instead.
+    """
+    for _ in range(OVERTAKEN_MAX):
+        try:
+            return _compared(spark, snapshot)
+        except (PySparkException, Py4JJavaError) as error:
+            newest = snapshot.newest()
+            if _TOO_OLD not in str(error) or newest.version == snapshot.version:
+                said = f"delta-spark cannot read version {snapshot.version} of the log: {first_line(error)}"
+                return [Finding(Flaw.OTHER_READERS, said)]
+            snapshot = newest
+    # Each newest version was overtaken, by one that came more than grace later: nothing can be said of the log.
+    return []
+
+
+def _compared(spark: SparkSession, snapshot: Snapshot) -> list[Finding]:
     uri, version = snapshot.location.spark_uri, snapshot.version
     # What it remembers of the place may be of a table that was there before.
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
-    try:
-        frame = spark.read.format("delta").option("versionAsOf", version).load(uri)
-        there = Counter(relative_path(snapshot, file) for file in frame.inputFiles())
-    except (PySparkException, Py4JJavaError) as error:
-        said = f"delta-spark cannot read version {version} of the log: {first_line(error)}"
-        return [Finding(Flaw.OTHER_READERS, said)]
+    frame = spark.read.format("delta").option("versionAsOf", version).load(uri)
+    there = Counter(relative_path(snapshot, file) for file in frame.inputFiles())
     findings = []
     ours = Counter(file.path for file in snapshot.files)
     if there != ours:

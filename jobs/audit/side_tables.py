@@ -15,13 +15,22 @@ from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.side_tables import expected_rows
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.rules.findings import Finding, Flaw
+from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import SIDE_FOLDER
 from tidewheel.storage.snapshot import Snapshot
 
 
 def side_table_findings(job: ArchiveJob, snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) -> list[Finding]:
-    """Cost: the side tables, read once."""
-    return [finding for side in side_tables(job) for finding in _findings(job, side, snapshot, receipts)]
+    """Cost: the side tables, read once.
+
+    They know no versions: where a commit landed meanwhile, they are compared with the newest receipts instead.
+    """
+    findings = [finding for side in side_tables(job) for finding in _findings(job, side, snapshot, receipts)]
+    newest = snapshot.newest() if findings else snapshot
+    if newest.version == snapshot.version:
+        return findings
+    told = list(all_receipts(newest))
+    return [finding for side in side_tables(job) for finding in _findings(job, side, newest, told)]
 
 
 def _findings(

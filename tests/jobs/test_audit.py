@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
 import shutil
@@ -171,6 +172,19 @@ def test_delta_spark_reads_the_log_as_well(archive: SmallArchive, spark: SparkSe
     assert found.kind is Flaw.OTHER_READERS
     assert (found.expected, found.found) == (len(snapshot.files), len(snapshot.files) + 1)
     assert left_out.path in found.message
+
+
+def test_a_commit_that_lands_while_an_old_version_is_audited_is_no_finding(
+    archive: SmallArchive, spark: SparkSession
+) -> None:
+    """An archive of weekly batches: delta-spark opens a version older than grace only while it is the newest."""
+    old = archive.snapshot()
+    for entry in Path(old.location.child("_delta_log")).iterdir():
+        os.utime(entry, (0, 0))
+    assert log_findings(spark, old) == []
+    archive.update({4: [Record(4, 7, "late", 1)]})
+    assert archive.snapshot().version > old.version
+    assert log_findings(spark, old) == []
 
 
 @pytest.mark.parametrize("column", ["key", "body", "valid_until"])

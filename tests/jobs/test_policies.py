@@ -23,11 +23,12 @@ from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.slots import iso, moment
 from tidewheel.indexing.errors import InvalidInput, Refused
+from tidewheel.jobs.audit.side_tables import side_table_findings
 from tidewheel.jobs.create import create
 from tidewheel.jobs.update import update
 from tidewheel.sql.opening import open_session
 from tidewheel.sql.reader import Reader
-from tidewheel.storage.ledger_store import ledger_of
+from tidewheel.storage.ledger_store import all_receipts, ledger_of
 
 pytestmark = pytest.mark.usefixtures("spark")
 SPAN = 4
@@ -163,7 +164,11 @@ def test_a_replay_replaces_what_was_quarantined(archive: SmallArchive) -> None:
 def test_forget_sweeps_the_quarantine_too(archive: SmallArchive) -> None:
     write_raw(archive, 0, [("a", 1, 0, None), ("b", 2, 0, None), ("b", 3, 0, 90)])
     slot_receipt(archive, 0)
+    audited = archive.job.snapshot()
+    receipts = list(all_receipts(audited))
     forget(archive.job, keys=[("b",)])
+    # An audit that began before it and looks now finds nothing missing.
+    assert side_table_findings(archive.job, audited, receipts) == []
     table = QUARANTINE.open(archive.job.location)
     assert table is not None
     assert [json.loads(row["record"])["key"] for row in pa.table(table.to_pyarrow_table()).to_pylist()] == ["a"]
