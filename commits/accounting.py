@@ -8,7 +8,7 @@ from importlib.metadata import version
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.cells import Cell
-from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, SHORT_LIVED
+from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, RULES, SHORT_LIVED
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import UndoPlan
 from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
@@ -22,7 +22,7 @@ def receipt_of(
     job: ArchiveJob, state: TableState, plan: Plan, work: Work, attempt: str, timings_ms: Mapping[str, int]
 ) -> Receipt:
     """What the commit of this work does. Cost: one pass over the cells written."""
-    slots = tuple(_slot_receipt(slot, plan, work) for slot in plan.slots)
+    slots = slot_receipts(plan, work)
     for one in slots:
         if not one.balanced:
             raise Damaged(f"the counts of slot {one.slot} do not add up: {one}. Nothing was changed")
@@ -98,6 +98,11 @@ def touched(plan: Plan, work: Work) -> tuple[tuple[int, int, int], ...]:
     return tuple(sorted(changed | {file.fact.subindex for file in work.written.files}))
 
 
+def slot_receipts(plan: Plan, work: Work) -> tuple[SlotReceipt, ...]:
+    """Return what became of the records of each slot. Cost: one pass over the cells written for each slot."""
+    return tuple(_slot_receipt(slot, plan, work) for slot in plan.slots)
+
+
 def _slot_receipt(slot: int, plan: Plan, work: Work) -> SlotReceipt:
     cells: dict[int, Cell] = {}
     for (number, _, _), there in work.written.cells.items():
@@ -107,7 +112,8 @@ def _slot_receipt(slot: int, plan: Plan, work: Work) -> SlotReceipt:
                     cells[expiration] = cells[expiration].plus(cell) if expiration in cells else cell
     fates = {code: work.written.fates.get((slot, code), 0) for code in (SHORT_LIVED, DEAD_ON_ARRIVAL, FORGOTTEN)}
     unstored = fates[SHORT_LIVED] + fates[DEAD_ON_ARRIVAL]
-    quarantined = sum(rows for (insertion, _), rows in work.written.rules.items() if insertion == slot)
+    rules = {RULES[rule]: rows for (insertion, rule), rows in work.written.rules.items() if insertion == slot}
+    quarantined = sum(rules.values())
     stored = sum(cell.rows for cell in cells.values())
     return SlotReceipt(
         slot=slot,
@@ -121,4 +127,5 @@ def _slot_receipt(slot: int, plan: Plan, work: Work) -> SlotReceipt:
         lineage=tuple(work.lineage.get(slot, ())),
         beside=unstored if plan.keeps_unstored(slot) else 0,
         offsets=work.offsets.get(slot),
+        rules=dict(sorted(rules.items())),
     )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +40,9 @@ _SCHEMA = pa.schema(
     ]
 )
 EXAMPLES_SHOWN = 3
+EXAMPLE_MAX = 300  # characters
+EXAMINED_MAX = 1_000  # records, among which examples are looked for
+BATCH_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,32 @@ def quarantined(job: ArchiveJob, slots: Sequence[int] | None = None) -> list[Qua
         for row in (rows.to_pylist() if rows is not None else ())
     ]
     return sorted(found, key=lambda one: (one.slot, one.rule, one.at))
+
+
+def quarantine_examples(job: ArchiveJob, written: Written, slot: int) -> list[str]:
+    """Return some of the records that an attempt would set aside, with the rule that each broke, for a message."""
+    unparsed = ({**one, "exp_slot": MALFORMED} for one in _read(job.location, written.aside.get(UNPARSED, ())))
+    parsed = _read(job.location, written.aside.get(QUARANTINED, ()))
+    if UNPARSED in written.aside:
+        parsed = (one for one in parsed if one["exp_slot"] != MALFORMED)
+    members = (islice((one for one in some if one["ins_slot"] == slot), EXAMINED_MAX) for some in (unparsed, parsed))
+    records = list(chain.from_iterable(members))
+    # One of each rule first: the rarer one may be what tells the cause.
+    first = {one["exp_slot"]: one for one in reversed(records)}
+    chosen = [*first.values(), *(one for one in records if one is not first[one["exp_slot"]])]
+    return [f"{RULES[one['exp_slot']]}: {_shown(one)}" for one in chosen[:EXAMPLES_SHOWN]]
+
+
+def _shown(record: Mapping[str, Any]) -> str:
+    text = record.get(TEXT_COLUMN) or json.dumps(_values(record), default=_plain, ensure_ascii=False)
+    return text if len(text) <= EXAMPLE_MAX else f"{text[:EXAMPLE_MAX]}..."
+
+
+def rule_counts(job: ArchiveJob) -> dict[str, int]:
+    """Return how many quarantined records of the batches that count broke each rule. Cost: as `quarantined`."""
+    snapshot = job.snapshot()
+    rows = QUARANTINE.read(job.location, set(batches_at(dict(all_receipts(snapshot)), snapshot.version).items()))
+    return {} if rows is None else dict(sorted(Counter(rows.column("rule").to_pylist()).items()))
 
 
 def _rows(job: ArchiveJob, written: Written, attempt: str) -> pa.Table:
@@ -117,7 +147,7 @@ QUARANTINE = SideTable(
 
 def _records(job: ArchiveJob, written: Written) -> list[dict[str, Any]]:
     """The records that an attempt quarantines, with the text of what could not be parsed, in full or not at all."""
-    records = _read(job.location, written.aside.get(QUARANTINED, ()))
+    records = list(_read(job.location, written.aside.get(QUARANTINED, ())))
     if UNPARSED not in written.aside:
         return records
     unparsed = [{**one, "exp_slot": MALFORMED} for one in _read(job.location, written.aside[UNPARSED])]
@@ -131,14 +161,13 @@ def _records(job: ArchiveJob, written: Written) -> list[dict[str, Any]]:
     return records
 
 
-def _read(location: Location, paths: Sequence[str]) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = []
+def _read(location: Location, paths: Sequence[str]) -> Iterator[dict[str, Any]]:
     for path in paths:
         with pq.ParquetFile(location.filesystem.open_input_file(location.child(path))) as parquet:
-            table = parquet.read()
-        values = zip(*map(python_values, table.columns), strict=True)
-        records += [dict(zip(table.column_names, row, strict=True)) for row in values]
-    return records
+            for batch in parquet.iter_batches(BATCH_ROWS):
+                table = pa.Table.from_batches([batch])
+                values = zip(*map(python_values, table.columns), strict=True)
+                yield from (dict(zip(table.column_names, row, strict=True)) for row in values)
 
 
 def _values(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.core.state import TableState
-from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.indexing.rules.due import due_slots, looked_at, missing_slots, missing_with
 from tidewheel.indexing.rules.freshness import Landing, freshness_of, is_catching_up
 from tidewheel.indexing.rules.health import health_of
@@ -22,6 +22,7 @@ from tidewheel.storage.care import last_audit, last_vacuum
 from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
 from tidewheel.storage.holds import held_versions
 from tidewheel.storage.ledger_store import receipts_since, state_of
+from tidewheel.storage.location import SIDE_FOLDER
 from tidewheel.storage.log_files import list_log
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files
@@ -44,6 +45,7 @@ def status(job: ArchiveJob, *, listing: bool = True, file: ArchiveFile | None = 
             holds=_holds(snapshot, listed, now_us),
             vacuumed=last_vacuum(job.location),
             audited=last_audit(job.location),
+            set_aside=_set_aside(job, listed),
         )
     return replace(told, health=health_of(told))
 
@@ -91,6 +93,18 @@ def _awaiting(snapshot: Snapshot, listed: Sequence[StoredFile]) -> Awaiting:
     written = [file for file in listed if attempt_folder(file.path) is not None and not is_scratch(file.path)]
     waiting = unreferenced(written, {fact.path for fact in snapshot.files})
     return Awaiting(len(waiting), sum(file.bytes for file in waiting))
+
+
+def _set_aside(job: ArchiveJob, listed: Sequence[StoredFile]) -> dict[str, int] | None:
+    """The quarantine by rule. Cost, if there is one: all receipts, and three of its columns."""
+    if not any(file.path.startswith(f"{SIDE_FOLDER}/quarantine/") for file in listed):
+        return {}
+    from tidewheel.commits.quarantine import rule_counts
+
+    try:
+        return rule_counts(job)
+    except Damaged:
+        return None
 
 
 def _holds(snapshot: Snapshot, listed: Sequence[StoredFile], now_us: int) -> tuple[Hold, ...]:

@@ -14,13 +14,15 @@ from dataclasses import dataclass, replace
 
 from deltalake import Field, Schema
 
-from tidewheel.commits.accounting import receipt_of
+from tidewheel.commits.accounting import receipt_of, slot_receipts
 from tidewheel.commits.commit import commit
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.procedure import Lap, Procedure, Try
+from tidewheel.commits.quarantine import quarantine_examples
 from tidewheel.commits.side_tables_in_use import discard_aside, store_aside
 from tidewheel.commits.work import Work
-from tidewheel.indexing.core.guards import Confirmations, guard_shrink, guard_watermark
+from tidewheel.indexing.core.definition import Policy
+from tidewheel.indexing.core.guards import Confirmations, guard_set_aside, guard_shrink, guard_watermark
 from tidewheel.indexing.core.ledger import slots_changed_since
 from tidewheel.indexing.core.offsets import is_unbroken
 from tidewheel.indexing.core.plan import Plan, plan_update
@@ -38,7 +40,7 @@ Bring = Callable[[Try, Plan, str, Lap], Work]
 class Update(Procedure):
     batch: tuple[int, ...]
     confirmed: Confirmations
-    shrink_max: float
+    policy: Policy
     bring: Bring
 
     def plan(self, one: Try) -> Plan:
@@ -50,6 +52,7 @@ class Update(Procedure):
     def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
         work = self.bring(one, plan, folder, lap)
         reach("files_written")
+        self._refuse_set_aside(one, work)
         if one.snapshot.version != one.started_version:
             discard_aside(one.job, one.attempt)
         if store_aside(one.job, work.written, one.attempt):
@@ -69,7 +72,7 @@ class Update(Procedure):
             receipt = replace(receipt, slots=slots)
         if work.new_columns:
             receipt = replace(receipt, note=f"new columns: {', '.join(one.name for one in work.new_columns)}")
-        guard_shrink(one.state, receipt.slots, self.shrink_max, allow_shrink=self.confirmed.allow_shrink)
+        guard_shrink(one.state, receipt.slots, self.policy.shrink_max, allow_shrink=self.confirmed.allow_shrink)
         return receipt
 
     def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
@@ -77,6 +80,17 @@ class Update(Procedure):
         removed = [change.file for change in (*plan.dropped, *plan.rewritten)]
         schema = wider_schema(one.snapshot, work.new_columns) if work.new_columns else None
         return commit(one.snapshot, receipt, work.written.files, removed, schema)
+
+    def _refuse_set_aside(self, one: Try, work: Work) -> None:
+        """Before anything of it comes into the quarantine."""
+        if not work.written.rules or self.confirmed.allow_set_aside:
+            return
+        guard_set_aside(
+            one.state.definition.axis.name,
+            slot_receipts(work.plan, work),
+            self.policy.set_aside_max,
+            lambda slot: quarantine_examples(one.job, work.written, slot),
+        )
 
     def _refuse_superseded(self, one: Try) -> None:
         if one.snapshot.version == one.started_version:

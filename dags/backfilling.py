@@ -92,7 +92,7 @@ class Backfill(ArchiveOperator):
             newest_first=params["newest_first"],
             on_commit=committed,
             allow_many=many,
-            **{name: params[name] for name in CONFIRMATIONS},
+            **{name: bool(params.get(name)) for name in CONFIRMATIONS},
         )
         write_metrics(archive, self.log)
         if not done:

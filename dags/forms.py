@@ -12,7 +12,7 @@ from tidewheel.indexing.errors import InvalidInput
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-CONFIRMATIONS = ("allow_shrink", "allow_jump", "allow_future")
+CONFIRMATIONS = ("allow_shrink", "allow_jump", "allow_future", "allow_set_aside")
 _MOMENT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$"
 
 
@@ -31,6 +31,7 @@ def confirmation_params() -> dict[str, Param]:
         "allow_shrink": "Confirm batches with far fewer records than those they replace.",
         "allow_jump": "Confirm a jump that expires all that is stored.",
         "allow_future": "Confirm slots that have not ended yet.",
+        "allow_set_aside": "Confirm batches of which most records are set aside.",
     }
     return {name: flag(said[name]) for name in CONFIRMATIONS}
 

@@ -18,6 +18,7 @@ from tidewheel.dags.lineage import Moved
 from tidewheel.dags.operators import ArchiveOperator, say
 from tidewheel.dags.reporting import small_receipt, write_metrics
 from tidewheel.indexing.core.file_sizes import rows_expected
+from tidewheel.indexing.core.guards import set_aside_text
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import iso, micros
 from tidewheel.indexing.errors import Damaged, InvalidInput, OutcomeUnknown, Refused
@@ -70,6 +71,10 @@ class UpdateArchive(ArchiveOperator):
             return self._looked_up(archive, error, context)
         assert outcome.receipt is not None
         say(self.log, receipt_view(outcome.version, outcome.receipt, axis))
+        aside = [one for one in outcome.receipt.slots if one.quarantined]
+        if aside:
+            name = archive.job.require_file().name
+            self.log.warning("set aside: %s; see them: tidewheel quarantine %s", set_aside_text(aside), name)
         return outcome.version, outcome.receipt
 
     def _looked_up(self, archive: Archive, error: OutcomeUnknown, context: Context) -> tuple[int | None, Receipt]:

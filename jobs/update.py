@@ -33,7 +33,7 @@ def update(
     batch = tuple(sorted(set(slots)))
     if not batch:
         raise InvalidInput("an update needs at least one slot", "name a slot, or use: tidewheel expire")
-    procedure = Update(batch, confirmed, job.require_file().policy.shrink_max, _bring)
+    procedure = Update(batch, confirmed, job.require_file().policy, _bring)
     return attempt(job, procedure, dry_run=dry_run)
 
 

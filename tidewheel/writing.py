@@ -49,6 +49,7 @@ class Writing(Handle):
         allow_jump: bool = False,
         allow_shrink: bool = False,
         allow_many: bool = False,
+        allow_set_aside: bool = False,
         on_plan: Callable[[TableState, Plan], None] | None = None,
     ) -> Outcome:
         """Bring in the batch of the slot that starts at `start`, or of all slots of [start, end), in one commit.
@@ -57,7 +58,7 @@ class Writing(Handle):
         `on_plan` is told of the plan before it is carried out, and of the next one if somebody else was first.
         """
         refuse_derived(self, "update")
-        confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many)
+        confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many, allow_set_aside)
         return self._update(self.slots(start, end), confirmed, dry_run, on_plan)
 
     def backfill(
@@ -73,13 +74,14 @@ class Writing(Handle):
         allow_jump: bool = False,
         allow_shrink: bool = False,
         allow_many: bool = False,
+        allow_set_aside: bool = False,
     ) -> list[Outcome]:
         """Update the slots of [start, end), `each` so many in a commit; with `missing`, only those not applied.
 
         What is committed stays when a later commit fails; with `missing`, a second call goes on from there.
         """
         refuse_derived(self, "backfill")
-        confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many)
+        confirmed = _confirmations(allow_future, allow_jump, allow_shrink, allow_many, allow_set_aside)
         slots = self.slots_to_fill(start, end, missing=missing, allow_many=allow_many)
         outcomes = []
         for group in groups(slots, each, newest_first=newest_first):
@@ -221,8 +223,12 @@ def groups(slots: Sequence[int], each: int, *, newest_first: bool = False) -> It
 
 
 def _confirmations(
-    allow_future: bool, allow_jump: bool, allow_shrink: bool = False, allow_many: bool = False
+    allow_future: bool,
+    allow_jump: bool,
+    allow_shrink: bool = False,
+    allow_many: bool = False,
+    allow_set_aside: bool = False,
 ) -> Confirmations:
     from tidewheel.indexing.core.guards import Confirmations
 
-    return Confirmations(allow_future, allow_jump, allow_shrink, allow_many)
+    return Confirmations(allow_future, allow_jump, allow_shrink, allow_many, allow_set_aside)

@@ -246,6 +246,12 @@ FIELDS: tuple[Field, ...] = (
         0.5, default=0.5,
     ),
     Field(
+        "policy", "set_aside_max", kinds.SHARE,
+        "The share of a slot's records that may break rules, 20 at least, without a confirmation. Above it the batch "
+        "is refused, and nothing of it is stored or set aside.",
+        0.5, default=0.5,
+    ),
+    Field(
         "retention", "grace", _TIME_MAX,
         "How long replaced files stay, for readers that still use them and for `undo`. No attempt may take "
         "longer.",

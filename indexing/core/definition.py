@@ -176,6 +176,7 @@ class Policy:
     late: Verdict = Verdict.STORE
     new_column: str = "reject"
     shrink_max: float = 0.5
+    set_aside_max: float = 0.5
 
 
 @dataclass(frozen=True)

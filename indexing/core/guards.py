@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidewheel.indexing.core.definition import Clock
@@ -16,6 +17,8 @@ from tidewheel.indexing.printable import counted
 SLOTS_MAX = 10_000
 SLOTS_PER_COMMIT_MAX = 1_000
 FUTURE_SKEW_US = 60 * 1_000_000
+# Fewer records set aside than these refuse no batch: a share of a handful says nothing of its source.
+SET_ASIDE_MIN = 20
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Confirmations:
     allow_jump: bool = False
     allow_shrink: bool = False
     allow_many: bool = False
+    allow_set_aside: bool = False
 
 
 NOTHING_CONFIRMED = Confirmations()
@@ -100,3 +104,38 @@ def guard_shrink(
             rows_before=known.rows_in,
             rows_now=receipt.rows_in,
         )
+
+
+def guard_set_aside(
+    name_of: Callable[[int], str],
+    receipts: Sequence[SlotReceipt],
+    set_aside_max: float,
+    examples: Callable[[int], Sequence[str]],
+) -> None:
+    """Refuse a batch of which most records would be set aside: a wrong format, time zone, unit or expiry."""
+    for one in receipts:
+        if one.quarantined < SET_ASIDE_MIN or one.quarantined <= one.rows_in * set_aside_max:
+            continue
+        raise Refused(
+            f"{set_aside_text([one])} of slot {name_of(one.slot)}, {one.quarantined / one.rows_in:.0%}, would be set "
+            f"aside: more than {set_aside_max:.0%}. For example {'; '.join(examples(one.slot))}. Nothing was changed",
+            "correct [source] or expires_at in the archive file, or the source; or raise [policy] set_aside_max, or "
+            "confirm with --allow-set-aside",
+            slot=one.slot,
+            rows=one.rows_in,
+            rules=dict(one.rules),
+        )
+
+
+def set_aside_text(receipts: Sequence[SlotReceipt]) -> str:
+    """Return how many of the records that came broke a rule, and which rules.
+
+    >>> set_aside_text([SlotReceipt(7, 100, 70, 0, 0, 0, 30, {}, rules={"malformed": 10, "too_long": 20})])
+    '30 of 100 records (malformed 10, too_long 20)'
+    """
+    rules: Counter[str] = Counter()
+    for one in receipts:
+        rules.update(one.rules)
+    by_rule = ", ".join(f"{rule} {rows:,}" for rule, rows in sorted(rules.items()))
+    quarantined, came = sum(one.quarantined for one in receipts), sum(one.rows_in for one in receipts)
+    return f"{quarantined:,} of {counted(came, 'record')}{f' ({by_rule})' if by_rule else ''}"

@@ -56,6 +56,7 @@ class SlotReceipt:
     part: str = ""
     beside: int = 0  # of the short-lived and those dead on arrival, how many are kept beside the archive
     offsets: SlotOffsets | None = None  # of a slot that a Kafka topic brought
+    rules: Mapping[str, int] = field(default_factory=dict)  # of the quarantined, how many broke each rule
 
     @property
     def key(self) -> BatchKey:
@@ -80,6 +81,7 @@ class SlotReceipt:
             **({"part": self.part} if self.part else {}),
             **({"beside": self.beside} if self.beside else {}),
             **({} if self.offsets is None else {"offsets": self.offsets.to_json()}),
+            **({"rules": dict(self.rules)} if self.rules else {}),
         }
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +71,8 @@ class Status:
     holds: tuple[Hold, ...] = ()
     vacuumed: Vacuumed | None = None
     audited: Audited | None = None
+    # Records in quarantine, by the rule that they broke; None where the quarantine cannot be read.
+    set_aside: Mapping[str, int] | None = field(default_factory=dict)
     lost: tuple[tuple[int, int], ...] = ()  # slots of a topic whose messages were not all there, and how many were not
     created_us: int = 0
     applied: int | None = None  # the newest slot that a batch brought
@@ -168,6 +171,7 @@ class Status:
             "holds": [one.to_json() for one in self.holds],
             "vacuumed": None if self.vacuumed is None else self.vacuumed.to_json(),
             "audited": None if self.audited is None else self.audited.to_json(),
+            "set_aside": None if self.set_aside is None else dict(self.set_aside),
             "lost": [{"slot": self.axis.name(slot), "messages": messages} for slot, messages in self.lost],
             "deadline": self.deadline.to_json(),
         }

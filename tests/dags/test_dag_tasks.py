@@ -185,3 +185,5 @@ def test_a_refusal_says_how_to_confirm_it_in_airflow(tide: TomlArchive) -> None:
         "--dag-id tide --from-date 2025-11-18T00:00:00Z --to-date 2025-11-18T00:00:00Z --reprocess-behavior completed "
         "--dag-run-conf '{\"allow_shrink\": true}'"
     )
+    refused = Refused("most are set aside", "correct [source], or confirm with --allow-set-aside")
+    assert str(raised_by(tide, refused, context_of(tide, K))).endswith("'{\"allow_set_aside\": true}'")

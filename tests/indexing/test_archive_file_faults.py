@@ -206,6 +206,7 @@ FAULTS: dict[str, list[tuple[str | None, str]]] = {
     "policy__too_long": [('"shorten"', '"cap"')],
     "policy__new_column": [('"drop"', 'choose "reject" or "add"')],
     "policy__shrink_max": [("50", "not a share")],
+    "policy__set_aside_max": [("50", "not a share")],
     "retention__grace": [('"0s"', "not above zero")],
     "retention__log": [('"1h"', "shorter than the grace of 1d")],
     "schedule__cron": [

@@ -31,6 +31,7 @@ from tidewheel.commits.put import Put
 from tidewheel.commits.undo import undo
 from tidewheel.commits.update import Update
 from tidewheel.commits.vacuum import vacuum
+from tidewheel.indexing.core.definition import Policy
 from tidewheel.indexing.core.fates import QUARANTINED, UNSTORED
 from tidewheel.indexing.core.guards import Confirmations
 from tidewheel.indexing.core.oracle import Record
@@ -189,7 +190,7 @@ class StaleUpdate(Update):
 def _update(actor: Actor) -> Outcome:
     kind = StaleUpdate if actor.world.fault is Fault.STALE_BATCH_OVERWRITES else Update
     bring = MemoryHand(actor).bring
-    return attempt(actor.job, kind(actor.order.slots, _confirmed(actor.order), SHRINK_MAX, bring))
+    return attempt(actor.job, kind(actor.order.slots, _confirmed(actor.order), Policy(shrink_max=SHRINK_MAX), bring))
 
 
 def _put(actor: Actor) -> Outcome:

@@ -81,6 +81,9 @@ COLUMNS = click.option("--columns", help="Columns to give, separated by commas. 
 ALLOW_FUTURE = click.option("--allow-future", is_flag=True, help="Confirm a slot that has not ended yet.")
 ALLOW_JUMP = click.option("--allow-jump", is_flag=True, help="Confirm a jump that expires all that is stored.")
 ALLOW_SHRINK = click.option("--allow-shrink", is_flag=True, help="Confirm a replay with far fewer records.")
+ALLOW_SET_ASIDE = click.option(
+    "--allow-set-aside", is_flag=True, help="Confirm a batch of which most records are set aside."
+)
 ALLOW_MANY = click.option("--allow-many", is_flag=True, help="Confirm a range of very many slots.")
 
 

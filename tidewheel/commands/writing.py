@@ -12,6 +12,7 @@ from tidewheel.commands.common import (
     ALLOW_FUTURE,
     ALLOW_JUMP,
     ALLOW_MANY,
+    ALLOW_SET_ASIDE,
     ALLOW_SHRINK,
     ARCHIVE,
     DRY_RUN,
@@ -62,6 +63,7 @@ def init(output: Output, archive: str, slot: str | None) -> None:
 @ALLOW_FUTURE
 @ALLOW_JUMP
 @ALLOW_SHRINK
+@ALLOW_SET_ASIDE
 @ALLOW_MANY
 def update(
     output: Output,
@@ -107,6 +109,7 @@ def update(
 @ALLOW_FUTURE
 @ALLOW_JUMP
 @ALLOW_SHRINK
+@ALLOW_SET_ASIDE
 @ALLOW_MANY
 def backfill(
     output: Output, archive: str, start: str | None, end: str | None, missing: bool, each: int, newest_first: bool,
@@ -208,11 +211,21 @@ def _way_on(archive: Archive, outcomes: list[Outcome], slots: Sequence[int], *, 
 def _show(output: Output, archive: Archive, outcome: Outcome, *, follows: bool) -> None:
     from tidewheel.views.outcomes import outcome_document, outcome_view
 
+    _warn_of_set_aside(output, [outcome])
     show_followed(output, archive, outcome_document(outcome), lambda: outcome_view(outcome, archive.axis), follows)
+
+
+def _warn_of_set_aside(output: Output, outcomes: Sequence[Outcome]) -> None:
+    from tidewheel.indexing.core.guards import set_aside_text
+
+    receipts = [one for outcome in outcomes if outcome.receipt for one in outcome.receipt.slots if one.quarantined]
+    if receipts:
+        output.warn(f"set aside: {set_aside_text(receipts)}; see them: tidewheel quarantine {output.archive}")
 
 
 def _show_backfill(output: Output, archive: Archive, outcomes: list[Outcome], *, follows: bool) -> None:
     from tidewheel.views.outcomes import backfill_view, outcome_document
 
+    _warn_of_set_aside(output, outcomes)
     document = {"commits": [outcome_document(one) for one in outcomes]}
     show_followed(output, archive, document, lambda: backfill_view(outcomes, archive.axis), follows)

@@ -40,6 +40,8 @@ def _facts(status: Status, backfill: str) -> Iterator[tuple[str, Text | str]]:
     yield "missing", _missing(status, backfill)
     if status.lost:
         yield "lost", _lost(status)
+    if status.set_aside != {}:
+        yield "set aside", _set_aside(status)
     dead, stored = status.rows_dead, status.rows_live + status.rows_dead
     leaving = f"{count(dead)} dead ({share(dead, stored)} of what is stored)" if dead else "none dead"
     yield "records", f"{count(status.rows_live)} live, {leaving}"
@@ -95,6 +97,14 @@ def _listed(status: Status, gaps: Ranges) -> str:
     shown = [f"{short_iso(axis.start_us(a))} to {short_iso(axis.end_us(b))}" for a, b in gaps[:_GAPS_SHOWN]]
     more = len(gaps) - len(shown)
     return f"{counted(slots_in(gaps), 'slot')}: {', '.join(shown)}{f' and {more} more gaps' if more else ''}"
+
+
+def _set_aside(status: Status) -> Text:
+    if status.set_aside is None:
+        return Text(f"the quarantine cannot be read; see: tidewheel audit {status.name}", style="bold red")
+    rules = ", ".join(f"{rule} {count(records)}" for rule, records in status.set_aside.items())
+    records = counted(sum(status.set_aside.values()), "record")
+    return Text(f"{records} in quarantine ({rules}); see them: tidewheel quarantine {status.name}", style="yellow")
 
 
 def _lost(status: Status) -> Text:
