@@ -7,24 +7,20 @@ archive.queries.ask("top_talkers", last=12)      # answers as they are kept
 
 from __future__ import annotations
 
-import shlex
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidewheel.asked_queries import AskedQueries
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.moments import Moment, moment_us
+from tidewheel.moments import Moment
 from tidewheel.queries.standing.query import Query, QueryText
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.query_files import FOLDER, may_ask
-from tidewheel.read_queries import ReadQueries
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tidewheel.local.standing.looking import Explained, Standing
     from tidewheel.local.standing.refresh import Refresh
     from tidewheel.local.standing.refreshed import Refreshed
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
     from tidewheel.what_if import WhatIf
 
 
-class StandingQueries(ReadQueries):
+class StandingQueries(AskedQueries):
     """The standing queries of one archive."""
 
     def refresh(
@@ -119,42 +115,6 @@ class StandingQueries(ReadQueries):
                 "refresh the archive by its name or the path of its archive file, beside which its query files lie",
             )
 
-    def ask(self, name: str, *, at: Moment | None = None, last: int | None = 1, where: str | None = None) -> pa.Table:
-        """Answers of a query as they are kept: those of the last reports, or of one moment.
-
-        A query is what it was when it was answered last, whatever its file says now (`notice` tells). Of a query that
-        counts the living, a moment to come is answered by what is stored now.
-        """
-        from tidewheel.local.standing.asking import ask
-
-        with self._damage_named():
-            return ask(self._archive.job, self.answered(name), None if at is None else moment_us(at), last, where)
-
-    def answered(self, name: str) -> Query:
-        """A query as it was when it was answered last; one that never was, as its file says it."""
-        from tidewheel.local.standing.derivation import answered_query
-
-        return answered_query(self._archive.job, name) or self.query(name)
-
-    def notice(self, name: str) -> str:
-        """What somebody who asks a query must know of the query files: what is wrong with them, or was changed since.
-
-        Cost: reading the files; where they were touched since the last refresh, understanding them.
-        """
-        from tidewheel.local.standing.derivation import answered_query
-
-        if self._archive.file is None or self.are_untouched():
-            return ""
-        found, called = self.understood(), shlex.quote(self._archive.called)
-        if self.wrong:
-            return f"some query files have faults: tidewheel query check {called}"
-        if answered_query(self._archive.job, name) in found.queries:
-            return ""
-        return (
-            f"the query files say something else of {name} than when it was answered last, and these are the answers "
-            f"to what they said then: tidewheel refresh {called}"
-        )
-
     def standing(self) -> list[Standing]:
         """The queries with how far their answers reach."""
         from tidewheel.local.standing.looking import standing
@@ -235,20 +195,6 @@ class StandingQueries(ReadQueries):
 
         return known_of(self._archive.job, queries, Fraction(rate_per_s) / 1_000_000 if rate_per_s else None)
 
-    def as_sql(self, name: str) -> str:
-        """What a query means, as plain SQL for its newest report."""
-        from tidewheel.local.standing.looking import newest_report_us
-        from tidewheel.local.standing.plain_sql import as_sql
-
-        query = self.query(name)
-        return as_sql(query, self._archive.axis, newest_report_us(self._archive.job, query))
-
-    def stored_columns(self, name: str) -> dict[str, str]:
-        """By the names of a query's groups and outputs, the columns of the answers' table that hold them."""
-        from tidewheel.local.standing.columns import answer_columns
-
-        return {column: stored for column, (stored, _) in answer_columns(self.query(name)).items()}
-
     def test(self) -> dict[str, int]:
         """Play the tests that the query files hold; by query, how many there were."""
         from tidewheel.local.standing.query_tests import play_test
@@ -282,12 +228,6 @@ class StandingQueries(ReadQueries):
             raise InvalidInput(f"there is a file {path} already", "choose another name, or write over it with --yes")
         Location.of(str(path.parent)).write_bytes(str(path), text.encode())
         return path
-
-    def _damage_named(self) -> AbstractContextManager[None]:
-        """Around what reads partials and answers: one that cannot be read is named, with what derives it again."""
-        from tidewheel.local.standing.damage import damage_named
-
-        return damage_named(self._archive.job)
 
     @property
     def _planner(self) -> str:

@@ -22,6 +22,7 @@ from tidewheel.local.standing.folds import Folder
 from tidewheel.local.standing.partials import aggregate_of
 from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
 from tidewheel.local.standing.stored_rows import loaded_partials
+from tidewheel.queries.kernels.arrays import int64s
 from tidewheel.queries.operation import Error
 from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Counts, Query, call_name
 from tidewheel.queries.standing.reflection import reflections
@@ -31,9 +32,19 @@ from tidewheel.sql.quoting import quote_identifier
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot
 
+Between = tuple[int | None, int | None]
 
-def ask(job: ArchiveJob, query: Query, at_us: int | None, last: int | None, where: str | None) -> pa.Table:
-    """The answers of a report, or of the last ones; `where` is a condition over the answer's columns."""
+
+def ask(
+    job: ArchiveJob,
+    query: Query,
+    at_us: int | None,
+    last: int | None,
+    where: str | None,
+    between: Between = (None, None),
+) -> pa.Table:
+    """The answers of a report, of those between two moments, or of the last ones; `where` is a condition over their
+    columns."""
     kept = kept_answers(job, query)
     ends = kept.column("window_end").cast(pa.int64())
     if at_us is not None:
@@ -41,10 +52,29 @@ def ask(job: ArchiveJob, query: Query, at_us: int | None, last: int | None, wher
         kept = kept.filter(pc.equal(ends, at_us))
         if not kept.num_rows:
             kept = _not_kept(job, query, at_us, kept)
+    elif between != (None, None):
+        kept = _between(query, kept, between)
     elif last is not None:
         newest = sorted(pc.unique(ends).to_pylist())[-last:]
         kept = kept.filter(pc.is_in(ends, pa.array(newest, pa.int64())))
     return with_errors(_ordered(kept, query, where), query)
+
+
+def _between(query: Query, kept: pa.Table, between: Between) -> pa.Table:
+    """The answers of [start, end); refused where that lies before or behind all that are kept."""
+    ends = int64s(kept.column("window_end").cast(pa.int64()))
+    if not len(ends):
+        return kept
+    first_us, last_us = int(ends.min()), int(ends.max())
+    start_us = first_us if between[0] is None else between[0]
+    end_us = last_us + 1 if between[1] is None else between[1]
+    if start_us > last_us or end_us <= first_us:
+        raise InvalidInput(
+            f"query {query.name} has no answer of that time: those that are kept are of {iso(first_us)} to "
+            f"{iso(last_us)}",
+            "ask for a time within, or refresh the archive when newer records have come",
+        )
+    return kept.filter(pa.array((start_us <= ends) & (ends < end_us)))
 
 
 def with_errors(answers: pa.Table, query: Query) -> pa.Table:

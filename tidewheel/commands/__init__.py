@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from tidewheel.commands.asking import ask
 from tidewheel.commands.beginning import completion, new
 from tidewheel.commands.changing import forget, migrate, undo, vacuum
 from tidewheel.commands.isolation import isolation
 from tidewheel.commands.looking import audit, changes, history, metrics, quarantine, status
 from tidewheel.commands.planning import advise, forecast
 from tidewheel.commands.playing import demo
-from tidewheel.commands.querying import ask, query, refresh
+from tidewheel.commands.querying import query, refresh
 from tidewheel.commands.reading import probe, scan, sql
 from tidewheel.commands.sharing import plan
 from tidewheel.commands.writing import backfill, expire, init, update

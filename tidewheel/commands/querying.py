@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidewheel.commands.common import ARCHIVE, COUNT_MAX, DRY_RUN, MOMENT, NODE, command, opened
+from tidewheel.commands.common import ARCHIVE, DRY_RUN, MOMENT, NODE, command, opened
 from tidewheel.output import Output
 
 if TYPE_CHECKING:
@@ -220,48 +219,3 @@ def _tell_wrong(output: Output, queries: StandingQueries, archive: str) -> None:
     """Queries with faults keep nobody from the others, and are what they were when they were answered last."""
     if queries.wrong:
         output.warn(f"some query files have faults: tidewheel query check {archive}")
-
-
-@command
-@ARCHIVE
-@click.argument("name")
-@click.option("--at", type=MOMENT, help="The report of this moment; of what is alive, also one to come.")
-@click.option(
-    "--last", type=click.IntRange(min=1, max=COUNT_MAX), default=1, show_default=True, metavar="N",
-    help="The last so many reports.",
-)  # fmt: skip
-@click.option("--where", help="Which groups: a condition over the answer's columns.")
-@click.option(
-    "--plot", is_flag=False, flag_value="", metavar="[FILE.png]",
-    help="Draw the numbers over time: in the terminal instead of a table, or as a picture.",
-)  # fmt: skip
-def ask(output: Output, archive: str, name: str, plot: str | None, **how: Any) -> None:
-    """Give the answers of a standing query as they are kept.
-
-    \b
-    Examples:
-      tidewheel ask netflow flows_by_protocol
-      tidewheel ask netflow flows_by_protocol --last 3 --where "protocol = 'tcp'"
-      tidewheel ask netflow flows_by_protocol --last 48 --plot
-      tidewheel ask netflow flows_by_protocol --last 48 --plot flows.png
-    """
-    from tidewheel.answer_figure import check_path, draw
-    from tidewheel.answer_plot import answer_plot
-    from tidewheel.views.queries import answers_document, answers_view, lacking
-
-    picture = Path(plot) if plot else None
-    if picture is not None:
-        check_path(picture)
-    with opened(output, archive, "reading the answers") as opened_archive:
-        queries = opened_archive.queries
-        answers = queries.ask(name, **how)
-        drawn = None if plot is None else answer_plot(queries.answered(name), answers)
-    if picture is not None and drawn is not None:
-        draw(drawn, f"{name} of {archive}", picture)
-        output.show({"query": name, "file": str(picture)}, lambda: f"{picture} was written")
-    else:
-        output.show(answers_document(name, answers), lambda: drawn or answers_view(answers))
-    if said := lacking(name, archive, answers):
-        output.warn(said)
-    if said := queries.notice(name):
-        output.warn(said)

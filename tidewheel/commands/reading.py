@@ -27,18 +27,17 @@ _DIALECTS = ("duckdb", "duckdb_log", "duckdb_delta", "spark")
 EXPLAIN = click.option("--explain", is_flag=True, help="Tell what is opened and why, instead of the rows.")
 
 
+FORM = click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True,
+                    help="How to write the rows.")  # fmt: skip
+PATH = click.option("--output", "path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                    help="Write the rows to a file.")  # fmt: skip
+
+
 def _rows_options(function: F) -> F:
-    options = (
-        click.option("--limit", type=click.IntRange(min=0, max=COUNT_MAX), metavar="N",
-                     help="Give at most so many rows."),
-        click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True,
-                     help="How to write the rows."),
-        click.option("--output", "path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-                     help="Write the rows to a file."),
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+    limit = click.option(
+        "--limit", type=click.IntRange(min=0, max=COUNT_MAX), metavar="N", help="Give at most so many rows."
+    )
+    return limit(FORM(PATH(function)))
 
 
 @command
@@ -222,14 +221,19 @@ def _answer(output: Output, result: Result, *, form: str, path: Path | None, lim
     _write(output, result if limit is None else result.limited(limit), form, path, limit)
 
 
+def check_form(output: Output, form: str, path: Path | None) -> None:
+    """Refuse a way to write rows that is none, or two."""
+    if form == "table" and path is not None:
+        raise InvalidInput("a file needs a format", "give --format csv, json, parquet or arrow")
+    if form != "table" and path is None and output.as_json:
+        raise InvalidInput(f"--json and --format {form} are two ways to write the rows", "leave one of them out")
+
+
 def _write(output: Output, result: Result, form: str, path: Path | None, limit: int | None) -> None:
     from tidewheel.views.rows import ROWS_SHOWN, document_head, exact_for, rows_document, rows_view, write_rows
 
-    if form == "table" and path is not None:
-        raise InvalidInput("a file needs a format", "give --format csv, json, parquet or arrow")
+    check_form(output, form, path)
     if form != "table" and path is None:
-        if output.as_json:
-            raise InvalidInput(f"--json and --format {form} are two ways to write the rows", "leave one of them out")
         output.still()
         write_rows(result, form, None)
     elif path is not None:
