@@ -6,7 +6,7 @@ whoever asks for the records of some slots still finds them in the files of thes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -24,33 +24,22 @@ WRITERS = 4
 Going = Callable[[FileFact, int, pa.RecordBatch], Truths]
 
 
-def write_thinned(
-    one: Try, plan: Plan, folder: str, going: Going, young: int | None = None, plain: Collection[str] = ()
-) -> None:
-    """Write what stays of the plan's files: what is alive and does not go.
-
-    From the slot `young` on rows are about to be replaced: they get files of their own, so that the rest can stay.
-    """
+def write_thinned(one: Try, plan: Plan, folder: str, going: Going, plain: Collection[str] = ()) -> None:
+    """Write what stays of the plan's files: what is alive and does not go."""
     schema = file_schema(one.snapshot)
     shape = Shape.of(one.state, plan.generation, schema, plain)
 
     def write(place: int, file: FileFact) -> None:
-        part = f"part-{place:05d}-{{:05d}}"
-        cut = young if young is not None and file.ins_min < young <= file.ins_max else file.ins_max + 1
+        named = f"part-{place:05d}-{{:05d}}{OF_RUN}{file.run}"
         stored, number = rows_of(one.job.location, [file], schema).scanner(batch_size=shape.group_rows), 0
-        with (
-            SortedFiles(one.job.location, folder, shape, f"{part}{OF_RUN}{file.run}") as older,
-            SortedFiles(one.job.location, folder, shape, part) as younger,
-        ):
+        with SortedFiles(one.job.location, folder, shape, named) as files:
             for batch in stored.to_batches():
                 stays = ~going(file, number, batch)
                 if plan.watermark is not None:
                     stays &= np.asarray(batch.column("exp_slot")) > plan.watermark
                 number += batch.num_rows
-                is_young = np.asarray(batch.column("ins_slot")) >= cut
-                for files, mine in ((older, stays & ~is_young), (younger, stays & is_young)):
-                    if mine.any():
-                        files.add(file.subindex, batch if mine.all() else batch.filter(pa.array(mine)))
+                if stays.any():
+                    files.add(file.subindex, batch if stays.all() else batch.filter(pa.array(stays)))
 
     side_by_side(lambda change: write(*change), enumerate(one.file for one in plan.rewritten), WRITERS)
 
@@ -64,3 +53,8 @@ def of_keys(keys: Wanted) -> Going:
         return gone
 
     return going
+
+
+def going_of(rows: Mapping[str, Truths]) -> Going:
+    """The rows that are told of each file go."""
+    return lambda file, number, batch: rows[file.path][number : number + batch.num_rows]

@@ -108,6 +108,16 @@ def slots_changed_since(receipts: Iterable[Receipt], attempt: str) -> frozenset[
     return frozenset(changed)
 
 
+def cells_by_slot(parts: Mapping[BatchKey, Cells]) -> tuple[tuple[int, Cells], ...]:
+    """The cells of batches, added up over the parts of each slot."""
+    found: dict[int, dict[int, Cell]] = {}
+    for (slot, _), cells in parts.items():
+        mine = found.setdefault(slot, {})
+        for expiration, cell in cells.items():
+            mine[expiration] = mine[expiration].plus(cell) if expiration in mine else cell
+    return tuple(sorted(found.items()))
+
+
 def cells_without(cells: Cells, gone: Cells) -> dict[int, Cell]:
     """What is left of cells when some of their rows go."""
     left = dict(cells)

@@ -7,23 +7,25 @@ is rewritten where a part of one of its slots has rows alive, and never dropped 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.ledger import part_cells
-from tidewheel.indexing.core.plan import Draft, Plan, watermark_after
-from tidewheel.indexing.core.receipts import BatchKey, Deed
+from tidewheel.indexing.core.plan import Draft, FileChange, Plan, watermark_after
+from tidewheel.indexing.core.receipts import BatchKey, Deed, Tombstone
 from tidewheel.indexing.core.state import FileFact, TableState
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartsPlan(Plan):
-    """`keys` are the batches that come; `replaced` the cells alive that they replace."""
+    """`keys` are the batches that come; `replaced` the cells alive that they replace. Of the files `thinned` some rows
+    go, as their keys were forgotten, and none is replaced."""
 
     keys: tuple[BatchKey, ...]
     replaced: tuple[tuple[tuple[int, int], Cell], ...]
+    thinned: tuple[FileChange, ...] = ()
 
     @property
     def work(self) -> tuple[Any, ...]:
@@ -59,8 +61,21 @@ def plan_parts(state: TableState, keys: Iterable[BatchKey], expire_through: int 
     )
 
 
+def plan_erasing(
+    plan: PartsPlan, state: TableState, going: Container[str], tombstones: tuple[Tombstone, ...]
+) -> PartsPlan:
+    """The same plan, in whose commit forgotten keys leave as well; `going` are the files that hold rows of theirs."""
+    known = {change.file.path for change in (*plan.dropped, *plan.rewritten)}
+    thinned = tuple(
+        FileChange(file, "holds rows that go") for file in state.files if file.path in going and file.path not in known
+    )
+    rewritten = (*plan.rewritten, *thinned)
+    return replace(plan, operation=Deed.FORGET, rewritten=rewritten, thinned=thinned, tombstones=tombstones)
+
+
 def files_kept_of(state: TableState, plan: PartsPlan) -> list[FileFact]:
-    """The files to rewrite of which something stays: by the ledger, not all batches of their slots come again."""
+    """The files to rewrite among others of which something stays: by the ledger, not all batches of their slots come
+    again."""
     replaced = {at: cell.rows for at, cell in plan.replaced}
     staying = sorted(
         slot
@@ -71,5 +86,5 @@ def files_kept_of(state: TableState, plan: PartsPlan) -> list[FileFact]:
             if plan.watermark is None or expiration > plan.watermark
         )
     )
-    files = [change.file for change in plan.rewritten]
+    files = [change.file for change in plan.rewritten if change not in plan.thinned]
     return [one for one in files if bisect_left(staying, one.ins_min) < bisect_right(staying, one.ins_max)]

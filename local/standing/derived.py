@@ -23,7 +23,7 @@ from tidewheel.commits.commit import commit_schema, create_table
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.fail_points import reach
 from tidewheel.commits.procedure import Lap, Procedure, Try
-from tidewheel.commits.put import Put, Slots
+from tidewheel.commits.put import NOTHING_ERASED, Erased, Put, Slots, gone_by_cell
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, counted_by, read_back
 from tidewheel.indexing.core.cells import Cell
@@ -40,6 +40,7 @@ from tidewheel.local.new_files import write_rows
 from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.local.standing.columns import value_columns
 from tidewheel.local.standing.row_hashes import hashes_of
+from tidewheel.local.thinned_files import going_of, write_thinned
 from tidewheel.queries.kernels.arrays import int64s
 from tidewheel.storage.snapshot import Snapshot, with_definition
 
@@ -99,13 +100,16 @@ def put(
     again: bool = False,
     past: Mapping[str, int] = MappingProxyType({}),
     check: Callable[[Snapshot], None] = lambda snapshot: None,
+    erasing: Callable[[Try], Erased] = lambda one: NOTHING_ERASED,
 ) -> Outcome:
     """Bring batches of parts into a derived archive, and expire through the source's watermark, in one commit.
 
     `again` brings those as well that were made of the same as what is there; `past` tells before which slot nobody asks
-    any more what parts were brought for; `check` raises where a version is not to be written over.
+    any more what parts were brought for; `check` raises where a version is not to be written over; `erasing` tells
+    which rows of forgotten keys a version holds: they leave as well.
     """
-    return attempt(job, Put(batches.lineages, watermark, partial(_brought, batches), note, again, past, check))
+    bring = partial(_brought, batches)
+    return attempt(job, Put(batches.lineages, watermark, bring, note, again, past, check, erasing))
 
 
 @dataclass(frozen=True)
@@ -151,21 +155,28 @@ class _Redefine(Procedure):
         return [column for column in self.columns if column.name not in known]
 
 
-def _brought(batches: PartRows, one: Try, plan: PartsPlan, folder: str, lap: Lap) -> tuple[Work, Slots]:
+def _brought(batches: PartRows, one: Try, plan: PartsPlan, erased: Erased, folder: str, lap: Lap) -> tuple[Work, Slots]:
     """What the plan needs, written and read back; what each batch brought."""
     fresh = _fresh(batches, one, plan)
     slots = tuple(_slot_receipts(plan.keys, batches, fresh))
     if not fresh.num_rows and not plan.rewritten:
         return Work(plan, folder, NOTHING_WRITTEN), slots
     sources = files_kept_of(one.state, plan)
-    rows = pa.concat_tables([_kept(one, plan, sources), fresh])
+    rows = pa.concat_tables([_kept(one, plan, sources, erased), fresh])
     write_rows(one, plan, rows, folder, value_columns(rows.schema))
+    if plan.thinned:
+        thinned = [change.file for change in plan.thinned]
+        check_sizes(one.job.location, thinned)
+        write_thinned(
+            one, replace(plan, rewritten=plan.thinned), folder, going_of(erased.going), value_columns(rows.schema)
+        )
     lap("write")
     written = read_back(one.job.location, folder, one.state.definition)
-    _check(one, plan, written, fresh)
+    _check(one, plan, written, fresh, erased)
     lap("check")
     reach("files_written")
-    return Work(plan, folder, written, rows_read=sum(file.rows for file in sources)), slots
+    read = sum(file.rows for file in (*sources, *(change.file for change in plan.thinned)))
+    return Work(plan, folder, written, rows_read=read), slots
 
 
 def _fresh(batches: PartRows, one: Try, plan: PartsPlan) -> pa.Table:
@@ -230,19 +241,28 @@ def _counts(rows: pa.Table) -> dict[BatchKey, int]:
     return {(slot, part): count for slot, part, count in zip(*columns, strict=True)}
 
 
-def _kept(one: Try, plan: PartsPlan, sources: Sequence[FileFact]) -> pa.Table:
-    """What stays of these files."""
+def _kept(one: Try, plan: PartsPlan, sources: Sequence[FileFact], erased: Erased) -> pa.Table:
+    """What stays of these files: what is alive, is not replaced and whose key was not forgotten."""
     schema = file_schema(one.snapshot)
     if not sources:
         return schema.empty_table()
     check_sizes(one.job.location, sources)
     condition = pc.scalar(True) if plan.watermark is None else pc.field("exp_slot") > plan.watermark
-    rows = rows_of(one.job.location, sources, schema).to_table(filter=condition)
+    whole = [file for file in sources if file.path not in erased.going]
+    tables = [rows_of(one.job.location, whole, schema).to_table(filter=condition)] if whole else []
+    for file in (file for file in sources if file.path in erased.going):
+        rows = rows_of(one.job.location, [file], schema).to_table()
+        tables.append(rows.filter(pa.array(~erased.going[file.path])).filter(condition))
+    rows = pa.concat_tables(tables)
     return rows.filter(pc.invert(are_of(rows, plan.keys)))
 
 
-def _check(one: Try, plan: PartsPlan, written: Written, fresh: pa.Table) -> None:
-    """What was moved is all there was of it: the cells written, less the fresh ones, are the ledger's less the old."""
+def _check(one: Try, plan: PartsPlan, written: Written, fresh: pa.Table, erased: Erased) -> None:
+    """What was moved is all there was of it: the cells written, less the fresh ones, are the ledger's less the old and
+    those of forgotten keys."""
+    gone = dict(plan.replaced)
+    for place, cell in gone_by_cell(erased.beside(plan)).items():
+        gone[place] = gone[place].plus(cell) if place in gone else cell
     layout, number = plan.generation.layout, plan.generation.number
     moved: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: dict(cells) for at, cells in written.cells.items()}
     for (slot, expiration), cell in counted(fresh).items() if fresh.num_rows else ():
@@ -252,4 +272,4 @@ def _check(one: Try, plan: PartsPlan, written: Written, fresh: pa.Table) -> None
             moved[at][slot, expiration] = left
         else:
             del moved[at][slot, expiration]
-    check_conserved(one.job.command("audit"), one.state, plan, replace(written, cells=moved), dict(plan.replaced))
+    check_conserved(one.job.command("audit"), one.state, plan, replace(written, cells=moved), gone)

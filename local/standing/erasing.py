@@ -1,34 +1,45 @@
-"""Forgotten keys leave answers of any age: rows whose group columns hold the whole key are deleted, in one commit.
+"""Forgotten keys leave answers of any age: rows whose group columns hold the whole key are deleted.
 
-The tombstones of the source that the answers have not met yet say which keys went. The commit carries them, so the
-next refresh knows them. A tombstone is a digest, so keys are told apart by theirs. Young answers are folded again after
-it, as records of the key may have come since; older ones are given, and stay as they are but for this.
+The tombstones of the source that the answers have not met yet say which keys went. They leave in the commit that brings
+the corrected answers, so that those of one version add up. It carries the tombstones, so that the next refresh knows
+them. A tombstone is a digest, so keys are told apart by theirs. Older answers stay as they are but for this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.attempt import Outcome
+from tidewheel.commits.procedure import Try
+from tidewheel.commits.put import NOTHING_ERASED, Erased
 from tidewheel.indexing.core.receipts import Tombstone
 from tidewheel.local.keys import covered_rows
 from tidewheel.local.rows import file_schema
 from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.derived import PART
-from tidewheel.local.standing.removing import remove_keys
+from tidewheel.local.standing.removing import Leaving
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.staleness import slot_of_report
+from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot
 
 
-def erase(
-    answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: Collection[Tombstone], now_us: int
-) -> Outcome:
-    """Delete the answers of forgotten keys; `new` are the source's tombstones that they have not met yet."""
+def erasing(answers: ArchiveJob, queries: Sequence[Query], source: Snapshot) -> Callable[[Try], Erased]:
+    """Tells which answers of a version are of keys that the source has forgotten and it has not met yet."""
+
+    def erased(one: Try) -> Erased:
+        key, known = source.definition.key, set(one.state.ledger.tombstones)
+        new = tuple(mark for mark in ledger_of(source).tombstones if mark.columns == key and mark not in known)
+        if not new or not queries:
+            return NOTHING_ERASED
+        return Erased(new, *_leaving(answers, queries, source, new).found(one))
+
+    return erased
+
+
+def _leaving(answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: Collection[Tombstone]) -> Leaving:
     key, schema = source.definition.key, file_schema(source)
     fields = [schema.field(name) for name in key]
     parts: dict[tuple[str, ...], list[str]] = {}  # by the columns that hold the key
@@ -47,8 +58,7 @@ def erase(
         return hit
 
     columns = (PART, "ins_slot", *sorted({name for names in parts for name in names}))
-    oldest_us = now_us - max(query.terms.revise_us for query in queries)
-    return remove_keys(answers, columns, hits, tuple(new), young=slot_of_report(source.definition.axis, oldest_us))
+    return Leaving(columns, hits)
 
 
 def _keys_of(rows: pa.Table, names: Sequence[str], key: Sequence[pa.Field]) -> pa.Table:

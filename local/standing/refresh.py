@@ -33,7 +33,7 @@ from tidewheel.local.standing.derivation import (
     tell_owed,
 )
 from tidewheel.local.standing.derived import PartRows, put
-from tidewheel.local.standing.erasing import erase
+from tidewheel.local.standing.erasing import erasing
 from tidewheel.local.standing.following import follow_undo
 from tidewheel.local.standing.giving import Folds, Giving
 from tidewheel.local.standing.known import known_of
@@ -119,13 +119,10 @@ class Refresh:
         self.failed += folder.failed.values()
         assignment = assignment.without(folder.failed)
         reach("partials_committed")
-        erased = self._erase(reader)
-        self.precedence.went_on(self.answers, erased)
-        self.watch.lap("erase")
         due, given = self._give_answers(reader, assignment, folder)
         reach("answers_committed")
         return Refreshed(
-            self.made, tuple(due), made, given, erased, tuple(self.failed), None, self.watch.spent_ms, self.left,
+            self.made, tuple(due), made, given, tuple(self.failed), None, self.watch.spent_ms, self.left,
             dropped=self.dropped,
         )  # fmt: skip
 
@@ -208,7 +205,7 @@ class Refresh:
         self.failed += giving.failed
         giving.folds.states.keep({query.part for query in self.queries if query.technique})
         self.left = giving.left
-        given, outcome = self._commit_answers(giving)
+        given, outcome = self._commit_answers(reader, giving)
         self._tell_owed(giving)
         return given, outcome
 
@@ -222,9 +219,13 @@ class Refresh:
         owed = owed_of(answers.definition.derived, {query.part for query in asked})
         return Giving(asked, assignment, state, folds, self.waiting, self.budget, owed)
 
-    def _commit_answers(self, giving: Giving) -> tuple[list[DueAnswers], Outcome | None]:
+    def _commit_answers(self, reader: SlotReader, giving: Giving) -> tuple[list[DueAnswers], Outcome | None]:
+        """One commit: what was folded comes, and keys that were forgotten since leave. Cost of that: all answers, once
+        for each forget."""
         given, watermark = giving.given, giving.state.kept_through
-        if not given and giving.state.answers.watermark == watermark:
+        key, known = reader.snapshot.definition.key, set(giving.state.answers.tombstones)
+        is_erasing = any(one.columns == key and one not in known for one in reader.state.ledger.tombstones)
+        if not given and not is_erasing and giving.state.answers.watermark == watermark:
             return [], None
         rows = pa.concat_tables(giving.tables, promote_options="permissive") if giving.tables else None
         lineages = {one.key: (one.digest,) for one in given}
@@ -233,22 +234,14 @@ class Refresh:
         parts = {part for _, part in lineages}
         past = slots_past(giving.state, [query for query in giving.queries if query.part in parts])
         batches, check = PartRows(rows, lineages), self.precedence.check
-        outcome = put(self.answers, batches, watermark, again=bool(self.again), past=past, check=check)
+        erased = erasing(self.answers, self.queries, reader.snapshot)
+        outcome = put(self.answers, batches, watermark, again=bool(self.again), past=past, check=check, erasing=erased)
         self.watch.lap("commit_answers")
         return given, outcome
 
     def _tell_owed(self, giving: Giving) -> Outcome | None:
         """What there was no time for of older answers, for the next refresh."""
         return tell_owed(self.answers, {query.part for query in giving.queries}, giving.owed)
-
-    def _erase(self, reader: SlotReader) -> Outcome | None:
-        """Answers of keys that were forgotten since, of any age. Cost: all answers, once for each forget."""
-        key = reader.snapshot.definition.key
-        known = set(ledger_of(self.answers.snapshot()).tombstones)
-        new = [one for one in reader.state.ledger.tombstones if one.columns == key and one not in known]
-        if not new or not self.queries:
-            return None
-        return erase(self.answers, self.queries, reader.snapshot, new, present_us(self.job, reader))
 
 
 def refresh(

@@ -21,7 +21,6 @@ class Refreshed:
     due: tuple[DueAnswers, ...]
     partials: Outcome | None = None
     answers: Outcome | None = None
-    erased: Outcome | None = None
     failed: tuple[InvalidInput, ...] = ()  # of queries whose records cannot be folded
     misread: InvalidInput | None = field(default=None, compare=False)  # of query files with faults
     timings_ms: Mapping[str, int] = field(default_factory=dict, compare=False)
@@ -41,8 +40,8 @@ class Refreshed:
 
     @property
     def answers_erased(self) -> int:
-        """How many answers left as what they name was forgotten."""
-        receipt = None if self.erased is None else self.erased.receipt
+        """How many answers left as what they name was forgotten; those are not among them that were given again."""
+        receipt = None if self.answers is None else self.answers.receipt
         cells = (cells for _, cells in (receipt.forgotten_parts if receipt else ()))
         return sum(cell.rows for one in cells for cell in one.values())
 
