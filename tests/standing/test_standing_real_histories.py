@@ -175,6 +175,8 @@ class Played:
             tree = assignment.tree_of[query.name]
             coverages = {slot: PartialLineage.from_texts(batch.lineage).coverage
                          for (slot, part), batch in ledger.batches.items() if part == tree}  # fmt: skip
+            if any(one.why.startswith("may hold what was forgotten") for one in coverages.values()):
+                continue  # erasure = keep, and its records were gone
             found = answers(self.archive, query)
             for at_us in window_of(query).reports_between(now_us - query.terms.revise_us, now_us):
                 before = slot_of_report(axis, at_us)
