@@ -25,8 +25,9 @@ from tidewheel.local.standing.stored_rows import loaded_partials
 from tidewheel.queries.kernels.arrays import int64s
 from tidewheel.queries.operation import Error
 from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Counts, Query, call_name
+from tidewheel.queries.standing.reach import slot_reached
 from tidewheel.queries.standing.reflection import reflections
-from tidewheel.queries.standing.staleness import DueReport, report_at, slot_of_report, slot_reached
+from tidewheel.queries.standing.staleness import DueReport, report_at, slot_of_report
 from tidewheel.queries.standing.tree import Assignment, Tree, window_of
 from tidewheel.sql.quoting import quote_identifier
 from tidewheel.storage.ledger_store import ledger_of

@@ -26,7 +26,8 @@ from tidewheel.queries.standing.bounds import guard_reports
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Counts, Query
-from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, newest_report, slot_of_report
+from tidewheel.queries.standing.reach import newest_report
+from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, slot_of_report
 from tidewheel.queries.standing.tree import Tree, window_of
 from tidewheel.queries.technique_costs import Offer, offers
 from tidewheel.storage.ledger_store import ledger_of

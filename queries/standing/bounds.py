@@ -8,7 +8,7 @@ from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import TimeAxis, ranges_since
 from tidewheel.indexing.errors import Refused
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.staleness import slot_reached
+from tidewheel.queries.standing.reach import slot_reached
 
 REPORTS_MAX = 100_000
 

@@ -22,6 +22,7 @@ from tidewheel.indexing.core.slots import TimeAxis, ranges_since
 from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import DIGEST_MASK
 from tidewheel.queries.standing.query import Counts, Query, Terms
+from tidewheel.queries.standing.reach import last_looking_us, slot_reached
 from tidewheel.queries.standing.reflection import ODD, Reflection
 from tidewheel.queries.standing.tree import Tree, window_of
 
@@ -72,34 +73,6 @@ class DueAnswers:
 def slot_of_report(axis: TimeAxis, at_us: int) -> int:
     """The slot whose end a report is, or in which it lies: an answer never lies in an unfinished slot."""
     return axis.slot_of(at_us - 1)
-
-
-def slot_reached(source: Ledger) -> int | None:
-    """The newest slot that came, or through which expiry was carried out without a batch: answers follow through it."""
-    came = max((last for _, last in source.applied), default=None)
-    return came if came is None or source.watermark is None else max(came, source.watermark)
-
-
-def newest_report(axis: TimeAxis, now_us: int, source: Ledger, terms: Terms, span: int) -> int | None:
-    """When the newest report is that can be given: the archive reached it, and something of its window came.
-
-    Where data stopped longer ago than answers are corrected, partials are gone: nothing is given any more.
-    """
-    came, reached = max((last for _, last in source.applied), default=None), slot_reached(source)
-    if came is None or reached is None:
-        return None
-    looks_us = _last_looking_us(axis, terms, span, came)
-    newest_us = min(axis.end_us(reached), looks_us)
-    newest_us -= (newest_us - terms.offset_us) % terms.slide_us
-    is_past = looks_us < axis.end_us(reached) and newest_us < now_us - terms.revise_us
-    return None if is_past else newest_us
-
-
-def _last_looking_us(axis: TimeAxis, terms: Terms, span: int, slot: int) -> int:
-    """The last moment at which a window holds a slot."""
-    if terms.window_us is None:
-        return axis.end_us(slot + span - 1)
-    return axis.end_us(slot) + terms.window_us + terms.ahead_us - 1
 
 
 def stale_partials(
@@ -235,7 +208,7 @@ def _compared(state: AnswerState, query: Query, reflection: Reflection) -> Itera
     if given.count(first_kept, young) == _slots_with_reports(axis, query, first_kept, young):
         first_kept = max(first_kept, young)  # of what is not corrected any more, all is given
     # What came last may have been undone since: its partials tell so, and answers that looked at it are compared.
-    looks_us = _last_looking_us(axis, query.terms, state.span, max(reflection.lineages))
+    looks_us = last_looking_us(axis, query.terms, state.span, max(reflection.lineages))
     slots = given.gaps_and_from(young, first_kept, min(slot_last, slot_of_report(axis, looks_us)))
     times = (window.reports_between(axis.start_us(first), axis.end_us(last)) for first, last in slots)
     for slot, together in groupby(chain.from_iterable(times), partial(slot_of_report, axis)):

@@ -14,7 +14,8 @@ from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Counts, Query
-from tidewheel.queries.standing.staleness import StalePartials, slot_of_report, slot_reached
+from tidewheel.queries.standing.reach import slot_reached
+from tidewheel.queries.standing.staleness import StalePartials, slot_of_report
 from tidewheel.queries.standing.tree import window_of
 
 HISTORIES = int(os.environ.get("TIDEWHEEL_HISTORIES", "400"))
