@@ -46,6 +46,7 @@ ORDER = (
         "completion",
         "isolation classify",
         "isolation compare",
+        "derive trace",
     ),
 )
 LOOKING = (

@@ -65,7 +65,7 @@ RULES = {
     "queries/derivations": Rule(_names("tidewheel.queries.derivations tidewheel.indexing"), never=OUTSIDE),
     "queries/statements": Rule(_names(STATEMENTS), never=OUTSIDE),
     # The literature's engines stand on plans; who serves an archive stands on none of them (LITERATURE_READERS).
-    "queries/literature": Rule(_names(f"{QUERIES} {SHELF}"), never=OUTSIDE),
+    "queries/literature": Rule(_names(f"{QUERIES} {SHELF} tidewheel.queries.literature.patterns"), never=OUTSIDE),
     "queries/literature/state": Rule(_names(f"tidewheel.queries.literature.state {STATEMENTS}"), never=OUTSIDE),
     "queries/literature/patterns": Rule(
         _names(f"{QUERIES} {SHELF} tidewheel.queries.literature.patterns"), never=OUTSIDE
@@ -129,6 +129,7 @@ LITERATURE_READERS = (
     "queries/literature/",
     "tidewheel/tracing.py",
     "tidewheel/commands/tracing.py",
+    "tidewheel/views/tracing.py",
     "tidewheel/commands/isolation.py",
     "tidewheel/views/isolation.py",
 )

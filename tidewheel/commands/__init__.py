@@ -14,6 +14,7 @@ from tidewheel.commands.playing import demo
 from tidewheel.commands.querying import query, refresh
 from tidewheel.commands.reading import probe, scan, sql
 from tidewheel.commands.sharing import plan
+from tidewheel.commands.tracing import derive
 from tidewheel.commands.writing import backfill, expire, init, update
 
 COMMANDS: tuple[click.Command, ...] = (
@@ -42,6 +43,7 @@ COMMANDS: tuple[click.Command, ...] = (
     refresh,
     ask,
     isolation,
+    derive,
     demo,
     completion,
 )

@@ -50,6 +50,10 @@ class Approach:
 _NAME = re.compile(r"(NT|DIRECT|UPA)(?:\(\s*(\d+)?\s*(?:,?\s*(negative|early|unsorted|sorted|heap|chains))?\s*\))?")
 
 
+def is_approach(name: str) -> bool:
+    return _NAME.fullmatch(name.strip()) is not None
+
+
 def approach_named(name: str) -> Approach:
     """Return the approach of a name: NT, NT(10 chains), DIRECT, UPA(50), UPA(10, negative), UPA(10, unsorted).
 

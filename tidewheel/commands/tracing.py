@@ -1,0 +1,97 @@
+"""Play a stream through the literature's engines: their answers, operations, state, and what was lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tidewheel.commands.common import command
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.output import Output
+
+if TYPE_CHECKING:
+    from tidewheel.queries.literature.trace import Played, Trace
+
+
+@click.group(short_help="Play a stream through the literature's engines.")
+def derive() -> None:
+    """Play a stream through the literature's engines.
+
+    \b
+    Examples:
+      tidewheel derive trace --stream Q1 --compare
+    """
+
+
+@command
+@click.option("--stream", required=True, metavar="QUERY", help="A generated one: Q1, Q1 telnet, Q2, Q2 pairs, Q3, Q4.")
+@click.option("--engine", "engines", multiple=True, metavar="NAME", help="NT, DIRECT, UPA(10), ...  [default: UPA(10)]")
+@click.option("--compare", is_flag=True, help="All engines side by side.")
+@click.option("--window", default=50, show_default=True, type=click.IntRange(1, 10_000), help="In ticks.")
+@click.option("--sources", default=20, show_default=True, type=click.IntRange(1), help="Different source IPs.")
+@click.option("--ftp", default=0.3, show_default=True, type=click.FloatRange(0, 1), help="The share of ftp.")
+@click.option("--ticks", type=click.IntRange(1, 100_000), metavar="N", help="[default: 4 windows]")
+@click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ticks from one run to the next.")
+@click.option("--internal", is_flag=True, help="INTERNAL windows: results stay when their tuples leave.")
+@click.option("--judge/--no-judge", default=True, help="Compare each answer with one from scratch (slow).")
+@click.option("--seed", default=1, show_default=True, type=int, help="Of the generated stream.")
+def trace(
+    output: Output,
+    stream: str,
+    engines: tuple[str, ...],
+    compare: bool,
+    window: int,
+    sources: int,
+    ftp: float,
+    ticks: int | None,
+    every: int,
+    internal: bool,
+    judge: bool,
+    seed: int,
+) -> None:
+    """Play the queries of the literature's experiments through its engines, and count.
+
+    Q1 joins two links on the source IP (ftp; `Q1 telnet` has ten times the results), Q2 asks for distinct sources,
+    Q3 for those of the first link that the second has not, Q4 joins that with a third link (`Q4 join up`: with the
+    negation below the join). NT tells of every end by a negative tuple, DIRECT looks at each record's end, UPA(n)
+    chooses by the update pattern of each edge, with calendar queues of n days.
+
+    \b
+    Examples:
+      tidewheel derive trace --stream Q1 --engine 'UPA(10)'
+      tidewheel derive trace --stream Q3 --compare --every 10
+      tidewheel derive trace --stream 'Q1 telnet' --engine NT --every 5 --json
+    """  # fmt: skip
+    from tidewheel.queries.literature.engines import NAMES
+    from tidewheel.queries.literature.patterns.generated_streams import Links
+    from tidewheel.queries.literature.patterns.playing import play_links
+    from tidewheel.queries.literature.trace import judged
+
+    links = Links(window, sources, ftp, seed)
+    played = play_links(stream, links, ticks or 4 * window, every, internal=internal)
+    with output.working("playing"):
+        truth = judged(played) if judge else None
+        found = _traces(played, NAMES if compare else engines or ("UPA(10)",), is_compared=compare)
+
+    from tidewheel.views.tracing import trace_json, traces_view
+
+    output.show(trace_json(played, found, truth), lambda: traces_view(played, found, truth))
+
+
+def _traces(played: Played, names: tuple[str, ...], *, is_compared: bool) -> dict[str, Trace | InvalidInput]:
+    """Return each engine's trace; among several, one that refuses the plan is a line as well."""
+    from tidewheel.queries.literature.engines import trace
+
+    found: dict[str, Trace | InvalidInput] = {}
+    for name in names:
+        try:
+            found[name] = trace(name, played)
+        except InvalidInput as refused:
+            if not is_compared:
+                raise
+            found[name] = refused
+    return found
+
+
+derive.add_command(trace)
