@@ -13,7 +13,7 @@ import shlex
 import textwrap
 from pathlib import Path
 
-from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.errors import PLACEHOLDER, TidewheelError
 
 COMMANDS_VARIABLE = "TIDEWHEEL_COMMANDS"
 WIDTH = 110
@@ -41,6 +41,7 @@ def _folded(text: str, archive_file: str) -> list[str]:
 
 def typed_here(text: str, archive_file: str) -> str:
     """The text, with commands that work wherever it is read."""
+    text = PLACEHOLDER.sub(Path(archive_file).stem, text)
     folder = os.environ.get(COMMANDS_VARIABLE)
     if not folder:
         return text

@@ -106,7 +106,7 @@ class EmbeddedAirflow:
             "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
             # Commands in messages are longer than a page is wide.
             "AIRFLOW__API__DEFAULT_WRAP": "True",
-            "TIDEWHEEL_ARCHIVES": str(self.archives[0]),
+            "TIDEWHEEL_ARCHIVES": os.pathsep.join(map(str, self.archives)),
             "TIDEWHEEL_METRICS": str(self.home / "metrics"),
             COMMANDS_VARIABLE: str(self.commands),
         }

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from tidewheel.indexing.errors import Refused, TidewheelError
+from tidewheel.indexing.errors import PLACEHOLDER, Refused, TidewheelError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -76,7 +76,9 @@ class Output:
         self.side.print(text, style="bold yellow")
 
     def fail(self, error: TidewheelError) -> int:
-        """Tell an error; gives the exit code."""
+        """Tell an error; gives the exit code. Its remedy names the archive as the command line did."""
+        if self.archive and ("/" not in self.archive or self.archive.endswith(".toml")):
+            error.remedy = PLACEHOLDER.sub(lambda _: shlex.quote(self.archive), error.remedy)
         if self.as_json:
             values = {key: _plain(value) for key, value in error.values.items()}
             said = {"kind": error.kind, "message": error.message, "remedy": error.remedy, "values": values}

@@ -1,6 +1,7 @@
 """From what people call an archive to where it lies.
 
-    netflow                  the file netflow.toml in $TIDEWHEEL_ARCHIVES, or else in ./archives
+    netflow                  the file netflow.toml in $TIDEWHEEL_ARCHIVES, or else in ./archives; the variable may name
+                             several folders, as PATH does
     path/to/netflow.toml     that archive file
     path/to/table, s3a://…   a table; everything but its source is known from it
     netflow.answers          what standing queries keep of netflow, beside its table; also netflow.partials
@@ -50,7 +51,7 @@ def _resolved(text: str) -> Target:
         return Target(text)
     path = in_home(text)
     # Not Path.is_file and is_dir: those raise for a name that is longer than any file's.
-    if "/" not in text and os.path.isfile(named := archives_folder() / f"{text}.toml"):
+    if (named := _named(text)) is not None:
         return _from_file(named)
     if derived := _derived(text):
         return derived
@@ -65,8 +66,7 @@ def _derived(text: str) -> Target | None:
     source, _, kind = text.rpartition(".")
     if kind not in DERIVED_KINDS:
         return None
-    is_name = "/" not in source and os.path.isfile(archives_folder() / f"{source}.toml")
-    if not (is_name or source.endswith(".toml")):
+    if _named(source) is None and not source.endswith(".toml"):
         return None
     path = resolve(source).path.rstrip("/")
     return Target(f"{path}.{kind}", source=source)
@@ -82,12 +82,29 @@ def in_home(path: str) -> Path:
 
 
 def archives_folder() -> Path:
-    return in_home(os.environ.get(FOLDER_VARIABLE) or FOLDER)
+    """Where new archive files go: the first folder."""
+    return archives_folders()[0]
+
+
+def archives_folders() -> list[Path]:
+    """Where names are looked up, in this order."""
+    named = os.environ.get(FOLDER_VARIABLE) or FOLDER
+    # A folder whose own name has the sign that parts folders is one.
+    folders = [named] if os.path.isdir(in_home(named)) else [one for one in named.split(os.pathsep) if one]
+    return [in_home(one) for one in folders or [named]]
+
+
+def _named(name: str) -> Path | None:
+    """The archive file of a name; None where no folder has it."""
+    if "/" in name:
+        return None
+    found = (folder / f"{name}.toml" for folder in archives_folders())
+    return next((path for path in found if os.path.isfile(path)), None)
 
 
 def known_archives() -> list[str]:
     """The names that can be used here."""
-    return sorted(path.stem for path in archives_folder().glob("*.toml"))
+    return sorted({path.stem for folder in archives_folders() for path in folder.glob("*.toml")})
 
 
 def read_archive_file(path: Path) -> ArchiveFile:
@@ -142,7 +159,7 @@ def _unknown(name: str) -> InvalidInput:
 
 
 def _known_text() -> str:
-    folder, known = archives_folder(), known_archives()
+    folder, known = "/ and ".join(map(str, archives_folders())), known_archives()
     if known:
         return f"known in {folder}/ are {', '.join(known)}; or give the path of an archive file or of a table"
     return f"{folder}/ holds no archive files; name one by its path, or set {FOLDER_VARIABLE} to their folder"

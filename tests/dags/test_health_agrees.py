@@ -5,14 +5,14 @@ Each face is asked as people ask it, on archives in files and Airflow's tables i
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
 
 from tests.dags.test_operator_page import empty_airflow, known_to_airflow, overview_of
 from tests.support.health_faces import assert_agreed
-from tests.support.situations import HOUR_US, SITUATIONS, Situations
-from tidewheel.commits.clock import now_us
+from tests.support.situations import SITUATIONS, Situations
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -31,8 +31,7 @@ STORE = {
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Situations:
-    at_us = now_us()
-    situations = Situations(tmp_path_factory.mktemp("played"), at_us - at_us % HOUR_US)
+    situations = Situations.in_folder(tmp_path_factory.mktemp("played"))
     for name, (make, _, _) in SITUATIONS.items():
         make(situations, name)
     return situations
@@ -85,3 +84,19 @@ def test_the_page_names_the_cause_and_offers_what_can_be_done(played: Situations
     }  # fmt: skip
     assert "waits for a batch that is not there" in seen["dead_source"].health.why
     assert overview_of(played.path("quarantine")).quarantined == {"null_key": 2}
+
+
+@pytest.mark.usefixtures("in_airflow")
+def test_an_archive_that_nothing_was_brought_to_waits(played: Situations) -> None:
+    """Also one without a schedule, of which Airflow has no DAG of that name."""
+    for name in ("never_begun", "by_hand"):
+        path = played.write(name)
+        if name == "by_hand":
+            path.write_text(re.sub("cron = .*", 'cron = "@never"', path.read_text()))
+        (played.folder / "new").mkdir(exist_ok=True)
+        shutil.copy(path, played.folder / "new")
+    known_to_airflow(played.folder / "new")
+    begun, by_hand = (overview_of(played.path(name)).health for name in ("never_begun", "by_hand"))
+    assert begun.word == by_hand.word == "waiting"
+    assert "no run of it was a success yet" in begun.why
+    assert "it has no schedule" in by_hand.why

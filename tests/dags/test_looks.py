@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.situations import HOUR_US, Situations, fresh, unreachable_store
-from tidewheel.commits.clock import now_us
+from tests.support.situations import Situations, fresh, unreachable_store
 from tidewheel.dags.looked_at import overview_of
 from tidewheel.dags.looks import Looks
 from tidewheel.pages.overview import overview_page
@@ -30,8 +29,7 @@ def silent_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def archives(tmp_path: Path) -> Situations:
-    at_us = now_us()
-    return Situations(tmp_path, at_us - at_us % HOUR_US)
+    return Situations.in_folder(tmp_path)
 
 
 @pytest.mark.usefixtures("silent_store")

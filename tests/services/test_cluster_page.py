@@ -53,8 +53,7 @@ def lines(cluster: Running) -> dict[str, dict[str, Any]]:
 def test_the_page_agrees_with_the_other_faces_in_twelve_situations(cluster: Running) -> None:
     """The files are put where the cluster looks for them when all is played, so that no run of theirs comes first; the
     cause that Airflow knows of is the subject of tests/dags/test_health_agrees.py."""
-    at_us = now_us()
-    played = Situations(cluster.folder / "played", at_us - at_us % HOUR_US, store="s3a://archives/tables/played")
+    played = Situations.in_folder(cluster.folder / "played", store="s3a://archives/tables/played")
     for name, (make, _, _) in SITUATIONS.items():
         make(played, name)
     target = cluster.folder / "archives"

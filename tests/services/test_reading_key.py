@@ -13,8 +13,7 @@ import pytest
 
 from scripts.native_services import free_port, start, stop, versitygw
 from tests.support.services import ObjectStore, object_store
-from tests.support.situations import HOUR_US, Situations
-from tidewheel.commits.clock import now_us
+from tests.support.situations import Situations
 
 ROOT = Path(__file__).parent.parent.parent
 pytestmark = pytest.mark.nightly
@@ -51,8 +50,7 @@ def as_reader(reader: dict[str, str], *command: str) -> subprocess.CompletedProc
 
 
 def test_it_looks_and_changes_nothing(store: ObjectStore, reader: dict[str, str], tmp_path: Path) -> None:
-    at_us = now_us()
-    played = Situations(tmp_path, at_us - at_us % HOUR_US)
+    played = Situations.in_folder(tmp_path)
     path = str(played.write("fresh", path=store.url("tables/fresh")))
     played.feed("fresh", (3, 2, 1))
     seen = as_reader(reader, "status", path, "--json")

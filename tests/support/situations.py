@@ -1,7 +1,8 @@
 """Archives in the situations that an operator must tell apart, each made of a file and of batches fed without Spark.
 
-Slots are hours, and the hour that begins at `now_us` has just begun or is under way; hours are named by how long before
-it they start. Each batch is committed five minutes after its hour, unless a situation says otherwise.
+Slots are hours that begin at a minute of their own, such that half of one is over: an hour that ends while a test asks
+would make another situation. Hours are named by how long before that one they start. Each batch is committed five
+minutes after its hour, unless a situation says otherwise.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from deltalake import write_deltalake
 from benchmarks.feeding import create, feed
 from tests.support.columns import column
 from tidewheel.archive import Archive
+from tidewheel.commits.clock import now_us
 from tidewheel.commits.quarantine import QUARANTINE
 from tidewheel.hands import archive_job
 from tidewheel.indexing.core.slots import TimeAxis, iso, moment
@@ -33,6 +35,7 @@ inserted_at = "t"
 expires_at = "t + interval 2 days"
 [time]
 interval = "1h"
+epoch = 1970-01-01T00:{minute:02}:00Z
 max_lifetime = "3d"
 [layout]
 expiration_classes = 2
@@ -44,7 +47,7 @@ schema = "k string, t timestamp, v bigint"
 grace = "6h"
 vacuum_period = "{vacuum_period}"
 [schedule]
-cron = "@hourly"
+cron = "{minute} * * * *"
 {schedule}
 """
 QUERY = """
@@ -64,9 +67,14 @@ class Situations:
     """`archives/`, `tables/` and `source/` in a folder."""
 
     folder: Path
-    now_us: int
+    now_us: int  # where the hour began that is under way
     store: str = "../tables"  # where the tables lie
     names: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def in_folder(folder: Path, store: str = "../tables") -> Situations:
+        began_us = now_us() - HOUR_US // 2
+        return Situations(folder, began_us - began_us % MINUTE_US, store)
 
     def path(self, name: str) -> Path:
         return self.folder / "archives" / f"{name}.toml"
@@ -81,12 +89,13 @@ class Situations:
         else:
             lines.append(f"start = {iso(self.now_us - since * HOUR_US)}")
         written = self.path(name)
-        written.parent.mkdir(exist_ok=True)
+        written.parent.mkdir(parents=True, exist_ok=True)
         written.write_text(
             FILE.format(
                 name=name,
                 path=path or f"{self.store}/{name}",
                 vacuum_period=vacuum_period,
+                minute=self.now_us // MINUTE_US % 60,
                 schedule="\n".join(lines),
             )
         )
