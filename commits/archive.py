@@ -84,11 +84,11 @@ class ArchiveJob:
         aside = shlex.join(["mv", place, f"{place}.damaged"])
         command = f"{aside} && {refresh}" if self.location.is_local else f"move {place} away, then {refresh}"
         again = (
-            "what can be read of the records is folded again, and young answers follow from that"
+            "to fold again what can be read of the records, from which young answers follow"
             if name.endswith(".partials")
-            else "what its partials still cover is given again, what is older is not"
+            else "to give again what its partials still cover, and nothing older"
         )
-        return f"restore it from a copy, or run: {command}; {again}"
+        return f"restore it from a copy; or, {again}, run: {command}"
 
     @property
     def table(self) -> Table:

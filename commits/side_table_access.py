@@ -67,8 +67,12 @@ class Access:
             raise self._unavailable("the archive's folder is not there at the moment")
 
     def damaged(self, error: Exception) -> Damaged:
+        """The error that names the files at fault, where these can be told."""
+        from tidewheel.storage.log_faults import table_faults
+
         return Damaged(
-            f"the {self.name} at {self.place.uri} cannot be read: {one_line(str(error))}",
+            f"the {self.name} at {self.place.uri} cannot be read: "
+            f"{'; '.join(table_faults(self.place)) or one_line(str(error))}",
             f"move {self.place.uri} away, then bring the slots that had records in it again: "
             "tidewheel backfill ARCHIVE --from START --to END",
         )

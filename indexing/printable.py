@@ -6,6 +6,8 @@ import re
 
 # Control characters, Unicode's line ends, and what turns the direction of writing.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# The numbered frames that Rust puts behind what it says.
+_FRAMES = re.compile(r"\n\s*(?:stack backtrace:)?\s*0: .*\n\s*1: .*", re.DOTALL | re.IGNORECASE)
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 # Our own messages go on in indented lines.
 _GOES_ON = "\n  "
@@ -34,8 +36,10 @@ def one_line(text: str) -> str:
 
     >>> one_line("Binder Error: no column x\\nCandidates: y\\n\\nLINE 1: select x\\n        ^")
     'Binder Error: no column x Candidates: y'
+    >>> one_line("Json error: cut\n\n   0: <unknown>\n   1: clone3\n      at ./clone3.S:81")
+    'Json error: cut'
     """
-    said, _, _ = _COLOUR.sub("", text).partition("\n\nLINE ")
+    said, _, _ = _FRAMES.sub("", _COLOUR.sub("", text)).partition("\n\nLINE ")
     return " ".join(word for word in said.split() if word != "↳")
 
 

@@ -12,7 +12,12 @@ from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.indexing.printable import one_line
 from tidewheel.sql.damage import FileGone, VersionGone
+from tidewheel.storage.location import Location
+from tidewheel.storage.piece_checksums import wrong_bytes
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
+
+# What reading a file may raise: a flipped bit makes names that are no text and numbers that are too large.
+READ_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError, OverflowError, MemoryError)
 
 
 def faulty_file(snapshot: Snapshot, files: Sequence[FileFact]) -> TidewheelError | None:
@@ -45,17 +50,28 @@ def _gone(snapshot: Snapshot, file: FileFact, said: str) -> FileGone | VersionGo
 
 
 def undecodable_file(snapshot: Snapshot, files: Sequence[FileFact]) -> Damaged | None:
-    """The first file with a page that cannot be decoded. Cost: reading the files, a row group at a time."""
+    """The first file with a page that cannot be decoded or is not the one that was written.
+
+    Cost: reading the files, a row group at a time; on a local disk once more, for what no page is.
+    """
     location = snapshot.location
     for file in files:
         path = location.child(file.path)
-        try:
-            with location.filesystem.open_input_file(path) as source, pq.ParquetFile(source) as parquet:
-                for group in range(parquet.num_row_groups):
-                    parquet.read_row_group(group, use_threads=False)
-        except (OSError, pa.ArrowException) as error:
-            return Damaged(f"the file {path} cannot be read: {one_line(str(error))}", _audit(snapshot), path=file.path)
+        if fault := _content_fault(location, file, path):
+            return Damaged(f"the file {path} cannot be read: {fault}", _audit(snapshot), path=file.path)
     return None
+
+
+def _content_fault(location: Location, file: FileFact, path: str) -> str:
+    try:
+        source = location.filesystem.open_input_file(path)
+        with source, pq.ParquetFile(source, page_checksum_verification=True) as parquet:
+            for group in range(parquet.num_row_groups):
+                parquet.read_row_group(group, use_threads=False)
+        wrong = wrong_bytes(location, file)
+    except READ_ERRORS as error:
+        return one_line(str(error)) or type(error).__name__
+    return f"bytes {wrong[0]} to {wrong[1]} are not those that were written" if wrong else ""
 
 
 def _audit(snapshot: Snapshot) -> str:
@@ -65,6 +81,6 @@ def _audit(snapshot: Snapshot) -> str:
 def _footer_fault(filesystem: fs.FileSystem, path: str) -> str:
     try:
         pq.read_metadata(path, filesystem=filesystem)
-    except (OSError, pa.ArrowException) as error:
-        return one_line(str(error))
+    except READ_ERRORS as error:
+        return one_line(str(error)) or type(error).__name__
     return ""

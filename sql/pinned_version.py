@@ -17,7 +17,7 @@ from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.rules.as_of import watermark_end_us
 from tidewheel.sql.access import Access, admitted
 from tidewheel.sql.column_types import duckdb_type
-from tidewheel.sql.damage import refuse_replaced
+from tidewheel.sql.damage import refuse_changed, refuse_replaced
 from tidewheel.sql.key_conditions import AnyKey, KeyColumn, KeyCondition, KeyEquals
 from tidewheel.sql.key_filters import KeyFilters
 from tidewheel.sql.key_order import KeyOrder
@@ -116,6 +116,7 @@ class PinnedVersion:
         if not access.read:
             return None
         refuse_replaced(self.snapshot, access.read)
+        refuse_changed(self.snapshot, access.read)
         make = self._reached.uniform if uniform else self._reached.by_name
         return make(connection, access.read)
 

@@ -31,11 +31,29 @@ def log_faults(location: Location) -> list[str]:
     for version in versions:
         try:
             lines = location.read_bytes(location.child(log.entries[version].path)).splitlines()
+            if not lines:
+                raise ValueError("it is empty")
             for line in lines:
                 json.loads(line)
         except (OSError, ValueError) as error:
             faults.append(f"{log.entries[version].path} cannot be read: {_gist(error)}")
     return faults + _missing_checkpoint(location, set(log.checkpoints))
+
+
+def table_faults(location: Location) -> list[str]:
+    """The same for a small table beside an archive, with its data files. Cost: all of it, read once."""
+    if not location.has_log():
+        return []
+    faults = log_faults(location)
+    for info in location.files_below(""):
+        path = location.relative(info.path)
+        if path.endswith(".parquet") and not path.startswith("_"):
+            try:
+                with location.filesystem.open_input_file(info.path) as source:
+                    pq.ParquetFile(source, page_checksum_verification=True).read()
+            except (OSError, pa.ArrowException) as error:
+                faults.append(f"{path} cannot be read: {_gist(error)}")
+    return faults
 
 
 def unlike_their_commits(location: Location, version: int, head_id: str) -> str:

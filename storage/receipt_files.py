@@ -19,6 +19,7 @@ from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import one_line
 from tidewheel.storage.location import Location
 from tidewheel.storage.machine import machine_fault
+from tidewheel.storage.misread import understood
 from tidewheel.storage.remembered import told_of
 from tidewheel.storage.snapshot import DEFINITION_KEY, HEAD_ID
 from tidewheel.storage.uncollected import uncollected
@@ -27,6 +28,7 @@ FOLDER = "_tidewheel/ledger"
 # Head and watermark ride in every commit, and the digest of the files in all but old archives' first ones.
 TRANSACTIONS = (2, 3)
 ENTRY_REMEDY = "restore the file from a copy; if it is the newest entry, delete it and run that operation again"
+LEDGER_REMEDY = "if the log still reaches back to the file before it, delete this one: it is folded again"
 # Most of a ledger are hashes, which do not pack: more would take three times as long for a fifteenth fewer bytes.
 PACKED = 3
 Numbered = list[tuple[int, Receipt]]
@@ -67,14 +69,17 @@ class ReceiptFiles:
 
     def entry(self, version: int) -> Receipt | None:
         values = self._log_entry(version).get(DEFINITION_KEY)
-        return None if values is None else Receipt.from_json(values)
+        if values is None:
+            return None
+        with understood(f"the log entry {self._entry_path(version)}", ENTRY_REMEDY):
+            return Receipt.from_json(values)
 
     def folded_versions(self) -> list[int]:
         stems = [name.removesuffix(".json.gz") for name in self.location.names_in(FOLDER)]
         return sorted(int(stem) for stem in stems if stem.isdigit())
 
     def ledger(self, version: int) -> Ledger:
-        with uncollected():
+        with uncollected(), understood(f"the ledger file {self._path(version)}", LEDGER_REMEDY):
             return Ledger.from_json(self._read(version)["ledger"])
 
     def folded(self, version: int) -> Numbered | None:
@@ -84,7 +89,8 @@ class ReceiptFiles:
             if isinstance(error.__cause__, FileNotFoundError):
                 return None
             raise
-        return [(at, Receipt.from_json(one)) for at, one in content["receipts"]]
+        with understood(f"the ledger file {self._path(version)}", LEDGER_REMEDY):
+            return [(at, Receipt.from_json(one)) for at, one in content["receipts"]]
 
     def made_of(self, version: int) -> MadeOf:
         folds = [at for at in self.folded_versions() if at <= version][-1:]
@@ -119,7 +125,7 @@ class ReceiptFiles:
         except (OSError, ValueError, EOFError, zlib.error) as error:
             raise machine_fault(str(error), f"while reading {path}") or Damaged(
                 f"the ledger file {path} cannot be read: {one_line(str(error))}",
-                "if the log still reaches back to the file before it, delete this one: it is folded again",
+                LEDGER_REMEDY,
             ) from error
         return content
 

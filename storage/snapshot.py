@@ -28,6 +28,7 @@ from tidewheel.indexing.printable import one_line
 from tidewheel.storage.file_facts import facts_in
 from tidewheel.storage.location import Location
 from tidewheel.storage.machine import machine_fault
+from tidewheel.storage.misread import understood
 
 if TYPE_CHECKING:
     from tidewheel.storage.entry import Entry
@@ -305,4 +306,5 @@ def _stored_definition(location: Location, table: DeltaTable) -> Definition:
     if tuple(table.metadata().partition_columns) != PARTITION_COLUMNS:
         raise Damaged(f"the table at {location.uri} is not partitioned by {', '.join(PARTITION_COLUMNS)}")
     stored = field.metadata[DEFINITION_KEY]
-    return Definition.from_json(json.loads(stored) if isinstance(stored, str) else stored)
+    with understood(f"the definition in the Delta log of {location.uri}", _LOG_REMEDY):
+        return Definition.from_json(json.loads(stored) if isinstance(stored, str) else stored)

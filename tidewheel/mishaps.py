@@ -22,7 +22,8 @@ def told_of(error: Exception, archive: str) -> TidewheelError:
     """The error to tell of, whatever was raised while somebody worked on this archive."""
     if isinstance(error, TidewheelError):
         return error
-    return _not_installed(error) or _spark_lost(error) or _refused_by_machine(error, archive) or _unexpected(error)
+    told = _not_installed(error) or _spark_lost(error) or _refused_by_machine(error, archive)
+    return told or _damaged(error, archive) or _unexpected(error)
 
 
 def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None:
@@ -47,6 +48,21 @@ def _spark_lost(error: Exception) -> TidewheelError | None:
     from tidewheel.jobs.process.java import spark_lost
 
     return spark_lost(error, STATE)
+
+
+def _damaged(error: Exception, archive: str) -> TidewheelError | None:
+    """A file of the archive that cannot be read, where reading files is what failed. Cost: a look at all of them."""
+    from tidewheel.sql.file_faults import READ_ERRORS
+
+    if not archive or not isinstance(error, READ_ERRORS):
+        return None
+    import tidewheel.archive
+    from tidewheel.local.standing.damage import damage_behind
+
+    try:
+        return damage_behind(error, tidewheel.archive.open(archive).job)
+    except Exception as another:  # what failed first is told
+        return another if isinstance(another, TidewheelError) else None
 
 
 def _unexpected(error: Exception) -> TidewheelError:

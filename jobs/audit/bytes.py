@@ -1,25 +1,16 @@
-"""Every byte of the data files against the checksums that Spark left beside them, for audit.
-
-Rows and pages have their own checksums, but a footer's statistics, a Bloom filter and the page index have none, and
-a flipped bit in them makes a reader pass records by. On local disks Hadoop writes `.name.crc`: CRC-32 of every 512
-bytes. Object stores keep checksums of their own; there, and where the file is gone, there is nothing to compare.
-"""
+"""Every byte of the data files against the checksums that were left beside them, for audit."""
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.rules.findings import Finding, Flaw, hit_range
 from tidewheel.storage.location import Location
+from tidewheel.storage.piece_checksums import wrong_bytes
 
 READERS = 2
-_MAGIC = b"crc\x00"
-_HEADER_BYTES = 8
-_CHUNKS_AT_ONCE = 8192
 
 
 def byte_findings(location: Location, facts: Sequence[FileFact]) -> list[Finding]:
@@ -32,44 +23,9 @@ def byte_findings(location: Location, facts: Sequence[FileFact]) -> list[Finding
 
 
 def _finding(location: Location, fact: FileFact) -> Finding | None:
-    folder, _, name = fact.path.rpartition("/")
-    try:
-        sums = location.read_bytes(location.child(f"{folder}/.{name}.crc"))
-        chunk_bytes = _chunk_bytes(sums, fact)
-        if chunk_bytes is None:
-            return None
-        wrong = _wrong_chunk(location, fact, sums, chunk_bytes)
-    except FileNotFoundError:
-        return None
+    wrong = wrong_bytes(location, fact)
     if wrong is None:
         return None
     first, last = wrong
     message = f"bytes {first} to {last} of {fact.path} are not those that were written"
     return Finding(Flaw.CHANGED, message, None, fact.path, slots=hit_range(fact))
-
-
-def _chunk_bytes(sums: bytes, fact: FileFact) -> int | None:
-    """How much of the file each checksum is of; None if these are not checksums, as many as the file has such pieces.
-
-    A damaged header may ask for gigabytes at once.
-    """
-    if not sums.startswith(_MAGIC) or len(sums) < _HEADER_BYTES:
-        return None
-    (chunk_bytes,) = struct.unpack_from(">i", sums, len(_MAGIC))
-    as_many = chunk_bytes > 0 and len(sums) - _HEADER_BYTES == 4 * -(-fact.bytes // chunk_bytes)
-    return int(chunk_bytes) if as_many else None
-
-
-def _wrong_chunk(location: Location, fact: FileFact, sums: bytes, chunk_bytes: int) -> tuple[int, int] | None:
-    """The first bytes, from and to, whose checksum differs."""
-    expected = memoryview(sums)[_HEADER_BYTES:].cast("B")
-    at = 0
-    with location.filesystem.open_input_stream(location.child(fact.path), compression=None) as stream:
-        while block := memoryview(stream.read(chunk_bytes * _CHUNKS_AT_ONCE)):
-            for start in range(0, len(block), chunk_bytes):
-                chunk = block[start : start + chunk_bytes]
-                there = expected[at // chunk_bytes * 4 : at // chunk_bytes * 4 + 4]
-                if zlib.crc32(chunk).to_bytes(4, "big") != there:
-                    return at, at + len(chunk) - 1
-                at += len(chunk)
-    return None

@@ -14,6 +14,7 @@ from tidewheel.commits.side_tables_in_use import side_tables
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.side_tables import expected_rows
 from tidewheel.indexing.errors import Damaged
+from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import SIDE_FOLDER
@@ -40,7 +41,9 @@ def _findings(
     try:
         rows = side.read(job.location)
     except (Damaged, DeltaError, OSError, ArrowException) as error:
-        return [Finding(Flaw.UNREADABLE, f"the {side.name} cannot be read: {error}", None, path)]
+        said = f"the {side.name} cannot be read: {one_line(str(error))}"
+        said = error.message if isinstance(error, Damaged) else said
+        return [Finding(Flaw.UNREADABLE, said, None, path)]
     there: Counter[tuple[int, str]] = Counter()
     if rows is not None:
         there.update(side.keys(rows))

@@ -23,7 +23,7 @@ from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Batch, BatchKey
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
-from tidewheel.indexing.rules.findings import Finding, Flaw
+from tidewheel.indexing.rules.findings import Finding, Flaw, hit_range
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.columns import partial_columns
 from tidewheel.local.standing.damage import damage_named
@@ -44,6 +44,7 @@ from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import reflections
 from tidewheel.queries.standing.staleness import AnswerState, due_answers
 from tidewheel.queries.standing.tree import Tree, assigned
+from tidewheel.sql.file_faults import READ_ERRORS, undecodable_file
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot
 
@@ -69,13 +70,28 @@ def derived_findings(job: ArchiveJob, snapshot: Snapshot, facts: Sequence[FileFa
     called = replace(source, called=job.source_called(snapshot.definition.name))
     told = json.loads(snapshot.definition.derived)
     with damage_named(called), duckdb.connect(":memory:") as connection:
-        findings = [finding for fact in facts for finding in _changed_rows(snapshot, fact)]
+        try:
+            findings = [finding for fact in facts for finding in _changed_rows(snapshot, fact)]
+        except READ_ERRORS:
+            if unreadable := _unreadable(snapshot, facts):
+                return unreadable
+            raise
         connection.execute("SET TimeZone = 'UTC'")
         if "trees" in told:
             again = _partials_again(source, snapshot, connection)
         else:
             again = _answers_again(source, snapshot, stored_queries(snapshot), connection)
         return findings + [finding for one in again for finding in _difference(snapshot, facts, one)]
+
+
+def _unreadable(snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
+    """The files with pages that cannot be read: what they held is not compared with anything."""
+    faults = ((fact, undecodable_file(snapshot, [fact])) for fact in facts)
+    return [
+        Finding(Flaw.UNREADABLE, fault.message, None, fact.path, fact.rows, None, hit_range(fact))
+        for fact, fault in faults
+        if fault
+    ]
 
 
 def _changed_rows(snapshot: Snapshot, fact: FileFact) -> Iterator[Finding]:

@@ -67,7 +67,7 @@ def test_the_command_of_the_remedy_derives_again(archive: LocalArchive, kind: st
     remedy = remedy_of("audit", f"m.{kind}")
     met = ["ask m total" if kind == "answers" else "audit m.answers", *(["refresh m"] if "entry" in damage else [])]
     assert {remedy_of(*line.split()) for line in met} == {remedy}
-    command = remedy.partition("or run: ")[2].partition("; ")[0]
+    command = remedy.partition(", run: ")[2]
     assert command == f"mv {table} {table}.damaged && tidewheel refresh m"
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     subprocess.run(command, shell=True, check=True, env={**os.environ, "PATH": path}, capture_output=True)
