@@ -36,9 +36,10 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Forgotten(Outcome):
-    """What a forget did, and how many records it found, alive or dead."""
+    """What a forget did, and how many records it found, alive or dead; of a predicate, in which slots."""
 
     rows_found: int = 0
+    slots_found: tuple[int, ...] = ()
 
     @property
     def found_nothing(self) -> bool:
@@ -57,7 +58,13 @@ def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = 
             beside = _swept(job, procedure)
         reach("side_tables_swept")
     forgotten = Forgotten(
-        outcome.plan, outcome.receipt, outcome.version, outcome.tries, beside.rows, rows_found=procedure.rows_found
+        outcome.plan,
+        outcome.receipt,
+        outcome.version,
+        outcome.tries,
+        beside.rows,
+        rows_found=procedure.rows_found,
+        slots_found=procedure.slots_found,
     )
     if forgotten.found_nothing:
         LOG.warning("a forget found no record in the archive at %s, nor in its quarantine", job.location.uri)
@@ -84,6 +91,7 @@ class _Forget(Procedure):
     beside: Swept  # of a predicate, what it matches in the side tables
     searched: dict[str, Hits] = field(default_factory=dict)  # by file
     rows_found: int = 0
+    slots_found: tuple[int, ...] = ()  # of a predicate
 
     def plan(self, one: Try) -> ForgetPlan:
         if not one.state.ledger.applied:
@@ -95,6 +103,9 @@ class _Forget(Procedure):
         hits = {path: found.cells for path, found in self.searched.items()}
         in_files = (hits[file.path] for file in one.state.files)
         self.rows_found = sum(cell.rows for cells in in_files for cell in cells.values())
+        if self.selection.where:
+            stored = (slot for file in one.state.files for slot, _ in hits[file.path])
+            self.slots_found = tuple(sorted(self.beside.slots.union(stored)))
         return plan_forget(one.state, self.selection, hits, tombstones)
 
     def is_needed(self, one: Try, plan: Plan) -> bool:
@@ -112,13 +123,8 @@ class _Forget(Procedure):
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         receipt = receipt_of(one.job, one.state, plan, work, one.attempt, timings_ms)
-        slots = None if self.selection.keys else tuple(sorted(self.slots_found(one)))
+        slots = self.slots_found if self.selection.where else None
         return replace(receipt, forgotten=_own(plan).forgotten, forgotten_in=slots, tombstones=plan.tombstones)
-
-    def slots_found(self, one: Try) -> frozenset[int]:
-        """The slots of the records that a predicate matches."""
-        stored = (slot for file in one.state.files for slot, _ in self.searched[file.path].cells)
-        return self.beside.slots.union(stored)
 
     def _searched_digests(self, one: Try) -> frozenset[str]:
         """Search the files that were not searched yet; what keeps the matching records out."""

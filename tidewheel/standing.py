@@ -7,6 +7,7 @@ archive.queries.ask("top_talkers", last=12)      # answers as they are kept
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -87,6 +88,13 @@ class StandingQueries(AskedQueries):
                 return replace(refresh.compare(), misread=self.wrong)
             guard_refresh(refresh.job, queries, allow_many=allow_many)
             return replace(refresh.run(), misread=self.wrong)
+
+    def slots_losing(self, slots: Iterable[int]) -> list[int]:
+        """The slots, of those in which a predicate finds records, of which answers would not be complete any more."""
+        from tidewheel.local.standing.losing import slots_losing
+
+        with self._damage_named():
+            return slots_losing(self._archive.job, slots)
 
     def observe(self) -> None:
         """Before a batch comes: what of it is not stored is kept, where queries ask that were not answered yet."""

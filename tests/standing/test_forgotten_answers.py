@@ -7,8 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+import tidewheel.archive
+from tests.support.asked_archive import asked_archive
 from tests.support.local_archive import LocalArchive
 from tests.support.refreshed_archive import (
     OVER_3M,
@@ -19,9 +22,11 @@ from tests.support.refreshed_archive import (
     query_of,
     vacuum_everything,
 )
+from tidewheel.cli import main
 from tidewheel.commits.forget import forget
 from tidewheel.local.standing.auditing import derived_findings
 from tidewheel.local.standing.derivation import derived_job
+from tidewheel.local.standing.losing import slots_losing
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.local.standing.refreshed import Refreshed
 
@@ -182,6 +187,9 @@ def test_a_forget_by_predicate_lowers_complete_only_where_it_found_records(tmp_p
         archive.update({slot: [event(slot, 1, "short", lives=1), event(slot, 10 + slot, "long", lives=8)]})
         refresh(archive.job, [query])
     vacuum_everything(archive)
+    assert [slots_losing(archive.job, slots) for slots in ((), (2,), (1, 2, 4, 77))] == [[], [2], [1, 2]]
+    found = forget(archive.job, where="v = 12", dry_run=True)
+    assert found.slots_found == (2,)
     found = forget(archive.job, where="v = 12")
     assert found.receipt is not None
     assert found.receipt.forgotten_in == (2,)
@@ -189,6 +197,24 @@ def test_a_forget_by_predicate_lowers_complete_only_where_it_found_records(tmp_p
     told = {at: (one["total"], one["complete"]) for (at,), one in answers(archive, query, minutes=True).items()}
     assert told == {1: (11, 0.5), 2: (23, 1.0), 3: (12, 0.5), 4: (14, 0.5), 5: (29, 1.0)}
     assert refresh(archive.job, [query]) == Refreshed((), ())
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_a_predicate_costs_answers_is_told_before_it_is_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = asked_archive(tmp_path)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    archive.update({6: [event(6, 1, "short", lives=1), event(6, 77, "long", lives=4)]})
+    archive.update({7: [event(7, 78, "long")]})
+    tidewheel.archive.open("m").queries.refresh()
+    archive.update({8: [event(8, 1, "long")]})
+    vacuum_everything(archive)
+    asking = CliRunner().invoke(main, ["forget", "m", "--where", "v >= 77"], input="n\n")
+    for told in (asking, CliRunner().invoke(main, ["forget", "m", "--where", "v >= 77", "--dry-run"])):
+        assert "answers that count 1 slot (1970-01-01T00:06:00Z) will not be complete any more" in told.stderr
+    whole = CliRunner().invoke(main, ["forget", "m", "--where", "v = 78", "--dry-run"])
+    assert "will not be complete" not in whole.stderr
 
 
 @pytest.mark.usefixtures("spark")

@@ -13,7 +13,7 @@ from tidewheel.commands.common import ARCHIVE, DRY_RUN, YES, command, opened
 from tidewheel.commands.following import NO_REFRESH, show_followed
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.core.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
-from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.key_text import keys_in, whole_key
 from tidewheel.indexing.printable import counted
 from tidewheel.output import Output
@@ -21,6 +21,9 @@ from tidewheel.output import Output
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.commits.attempt import Outcome
+    from tidewheel.commits.forget import Forgotten
+
+SLOTS_SHOWN = 3
 
 
 @command
@@ -101,11 +104,16 @@ def forget(
         refuse_derived(opened_archive, "forget")
         columns = opened_archive.snapshot().definition.key
         wanted = [whole_key(text, columns) for text in (*keys, *listed)]
+    if where and not (dry_run or yes):
+        with opened(output, archive, "looking for the records") as opened_archive:
+            _tell_losses(output, opened_archive, opened_archive.forget(where=where, dry_run=True))
     if not dry_run:
         what = counted(len(wanted), "key") if wanted else f"all records where {where}"
         output.confirm(f"Forget {what} in archive {archive}, for good?", yes)
     with opened(output, archive, "looking for the records") as opened_archive:
         outcome = opened_archive.forget(wanted, where=where, dry_run=dry_run)
+    if dry_run:
+        _tell_losses(output, opened_archive, outcome)
 
     from tidewheel.views.outcomes import forgotten_document, forgotten_view
 
@@ -118,6 +126,22 @@ def forget(
     )
     if outcome.found_nothing:
         output.warn(f"NOTHING FOUND: archive {archive} stores no such record; check what you named")
+
+
+def _tell_losses(output: Output, archive: Archive, outcome: Forgotten) -> None:
+    """Tell which slots answers would lose to a predicate, before it is confirmed."""
+    try:
+        slots = archive.queries.slots_losing(outcome.slots_found)
+    except TidewheelError as error:  # damaged partials keep nobody from forgetting
+        output.warn(f"what answers would lose cannot be told: {error.message}")
+        return
+    if slots:
+        shown = ", ".join(archive.axis.name(slot) for slot in slots[:SLOTS_SHOWN])
+        more = f" and {len(slots) - SLOTS_SHOWN} more" if len(slots) > SLOTS_SHOWN else ""
+        output.warn(
+            f"answers that count {counted(len(slots), 'slot')} ({shown}{more}) will not be complete any more: the "
+            "other records of these slots have left the archive, so nothing of them can be counted again"
+        )
 
 
 @command
