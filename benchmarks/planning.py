@@ -92,7 +92,7 @@ def stops() -> Iterator[str]:
     yield f"{'queries':>8} {'slides to':>9} {'skew':>5} {'primes':>7} {'period':>7} {'plan with F1 s':>14} {'trees':>6}"
     for size, longest, rate, skew, overlap_max, primes in STOPS:
         chance = random.Random(1)
-        slides = _published_slides(chance, size, longest, skew, primes)
+        slides = published_slides(chance, size, longest, skew, primes)
         windows = [Window(slide * chance.randint(1, overlap_max), slide) for slide in slides]
         before = process_time()
         plan = planner_named("Weave Share").plan(Loom(workload_of(windows, rate)), draw())
@@ -101,7 +101,7 @@ def stops() -> Iterator[str]:
         yield f"{size:8} {longest:9} {skew:5} {only:>7} {period:>7} {spent:14.3f} {len(plan.trees):6}"
 
 
-def _published_slides(chance: random.Random, size: int, longest: int, skew: float, primes: bool) -> list[int]:
+def published_slides(chance: random.Random, size: int, longest: int, skew: float, primes: bool) -> list[int]:
     slides = [one for one in range(longest, 0, -1) if not primes or _is_prime(one)]
     return chance.choices(slides, [rank**-skew for rank in range(1, len(slides) + 1)], k=size)
 

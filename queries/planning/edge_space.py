@@ -65,7 +65,7 @@ class PhaseSpace:
 
     def __init__(self, period: int) -> None:
         self.length = period
-        self._known: dict[Phases, int] = {}
+        self.counted: dict[Phases, int] = {}
 
     def edges(self, phases: Phases) -> Phases:
         return frozenset(reduced(phases))
@@ -74,10 +74,10 @@ class PhaseSpace:
         return one if one == other else frozenset(reduced(one | other))
 
     def count(self, edges: Phases) -> int:
-        count = self._known.get(edges)
+        count = self.counted.get(edges)
         if count is None:
             rate = edge_rate(edges)
-            self._known[edges] = count = rate.numerator * (self.length // rate.denominator)
+            self.counted[edges] = count = rate.numerator * (self.length // rate.denominator)
         return count
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.placements import placed
+from benchmarks.literature.placements import placed
 from benchmarks.reference_workload import reference, reference_windows
 from tests.support.planning import chance, numbered, pages
 from tidewheel.queries.planning.catalogue import planner_named
