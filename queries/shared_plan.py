@@ -9,6 +9,7 @@ report and 3 at the next. `count` is asked per report, never per window.
 
 A fragment is half-open, [start, end), as windows are. With Cutty a report may fall inside a fragment: the run is then
 followed by an open one, of which the part before the report counts.
+Departs from the printed listing: how many partials a range has is asked per report, as it varies.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
   slide - (length mod slide), then the one of length mod slide. (Some texts name them the other way round; a window
   that reports at a multiple of the slide begins that much before one, so only this order has an edge there.)
 - Cutty cuts only where windows begin: one fragment a slide, and a report may fall inside the open one.
+Departs from the printed listing: of the two fragments of Pairs, slide - (length mod slide) comes first.
 """
 
 from __future__ import annotations

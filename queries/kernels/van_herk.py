@@ -4,6 +4,7 @@
 2. The rows are cut into blocks of B, and folded within each block from its beginning (prefix) and to its end (suffix).
 3. Such a span meets at least one border of blocks and at most two: it is a suffix, perhaps one whole block, a prefix.
 Two passes a length, three values a span, and nothing overlaps: no inverse and no idempotence is needed.
+Departs from the printed listing: spans of different lengths, taken by powers of two.
 """
 
 from __future__ import annotations

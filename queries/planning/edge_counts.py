@@ -7,6 +7,7 @@
 - Parts without common divisors are counted apart and multiplied: the moments that are no edge are independent.
 
 Counts depend on the period that is looked at, rates do not: rates are compared.
+Departs from the printed listing: phases that lie within others are left out if their shifts agree, not only of shift 0.
 """
 
 from __future__ import annotations

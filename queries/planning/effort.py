@@ -6,6 +6,7 @@ They find the same plan, so it is made once, and the probes of each way are coun
 - Cost Lookup: only pairs with the merged tree are tried again.
 - Edges Bitmap: an edge is one probe, however many queries the other tree has.
 - Smaller probes larger: the tree with fewer edges probes the other.
+Departs from the printed listing: an edge that several queries have is probed once.
 """
 
 from __future__ import annotations

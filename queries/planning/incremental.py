@@ -7,6 +7,7 @@ alone, as may be when the one that bound them left, is shattered first.
 Drift: full plans are remembered as points (requests, cost). A plan dearer by more than a tolerance than the line
 through the last two says is due for a full one. That errors stay below the tolerance is what the literature observed,
 not a bound: costs grow slower than the line, so it may keep silent. The true gap shows at each full plan.
+Departs from the printed listing: a tree that costs more than its members is shattered; one point has a line from 0.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ What a plan costs per slot, all blocks beginning together: at each moment the de
 since its scan answers the others on the way, and each query's own work on top.
 
 Golab, *Sliding Window Query Processing over Data Streams*, Waterloo 2006, chapter 8.
+No listing is printed: partitions are enumerated, as costs of blocks interact; many are merged greedily.
 """
 
 from __future__ import annotations

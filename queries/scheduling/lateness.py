@@ -4,6 +4,7 @@ No refresh is dropped: under overload all periods stretch, and tasks that run by
 first, stretch by about the same L. The work done per update is then as much as there is time for:
 
     the sum over tasks of (cost / (period + L)) = capacity
+No listing is printed: ours.
 """
 
 from __future__ import annotations

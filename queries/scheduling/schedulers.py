@@ -1,4 +1,7 @@
-"""The schedulers of the literature: what they make tasks of, and who runs together."""
+"""The schedulers of the literature: what they make tasks of, and who runs together.
+
+Departs from the printed listing: with late or pending company the one to begin with is still the latest.
+"""
 
 from __future__ import annotations
 

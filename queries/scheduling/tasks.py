@@ -2,6 +2,7 @@
 
 A task should run at most `period` updates after it ran last. `d` is how many updates that is away: above 0 early, 0
 pending, below 0 late. Late work is not dropped and not caught up with: after a run, whenever it was, `d` is the period.
+Departs from the printed listing: all updates that have come are taken first, and a task runs once for each version.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@
 Who is answered together is a group (union of what follows): all users of basic intervals, whose one scan answers any
 window (CS2); of other forms those of one window (CS1), an average with its sum and count (CS3); a query with those
 whose synopses make it up (CS6: of one window; CS7, basic intervals: of any).
+Departs from the printed listing: an alias keeps its own period, where it is said to take the other's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The aligned intervals of which a window of whole slots is made: (end, width), youngest first.
 
 Intervals of width 2^l end at multiples of 2^l, so one that was folded once serves every window that holds it.
+Departs from the printed listing: a cover is up to 2 log2 b - 2 intervals, not log2 b.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@
   predicate is exactly that of a synopsis; `is_literal` asks for that.)
 - Where none is and values subtract: a disjoint supercover, less a disjoint cover of what it has too much, if that is
   disjoint from all the query asks for.
+Departs from the printed listing: a synopsis with exactly the query's predicate is taken, though its terms overlap.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@
 A synopsis that began late does not know the slots before, so each says how far it reaches: its coverage.
 
 Arasu, Widom, *Resource Sharing in Continuous Sliding-Window Aggregates*, VLDB 2004; Golab, Waterloo 2006, chapter 8.
+Departs from the printed listing: a running synopsis keeps b + 1 totals, so that the longest window is answered.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 1. An insert writes the newest interval of length 1, then every longer one that ends here: less than one operation on
    average.
 2. A query walks from its oldest partial to the newest in the longest aligned intervals that fit: at most 2 log2 N.
-The literature gives no listing; this is built after its description. 2N values.
+2N values.
+No listing is printed: built from the description.
 """
 
 from __future__ import annotations

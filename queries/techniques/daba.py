@@ -10,6 +10,7 @@ The front [F, B) is aggregated towards B, the back [B, E) away from it. Parts of
 they had as back; each step turns one of them on the left of L and one on the left of A. Always R - L = A - R and
 (B - F) - (E - B) = (B - L) + 1 (the queue not being empty), so the work is done when it is needed.
 One range, 2n values: two rings of n + 1 slots.
+Departs from the printed listing: circular arrays instead of chunks; a pop, a push and a repair are one insert.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Node i has the children 2i and 2i + 1, leaf j is node N + j.
 3. Where the ring has wrapped, the range is two: first the older part, up to leaf N, then the newer, from leaf 0.
 The root itself answers only a range of all N leaves, and then only if the oldest leaf is leaf 0 or order is no matter.
 2N values.
+Departs from the printed listing: its root answers too often: expired leaves, and the wrong order once the ring wrapped.
 """
 
 from __future__ import annotations

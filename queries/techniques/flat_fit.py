@@ -10,6 +10,7 @@ Slot i holds the fold of the partials from i up to, not including, slot next[i].
 Where one range is asked after every insert, all pointers are single steps at slides 1, n + 2, 2n + 3, ...; the walk
 then is one backward scan without a stack (`scan`, the optimised wReset). Exactly 3(n - 1)/(n + 1) operations a slide,
 n - 1 at worst; n - 1 a slide for all ranges 1..n. 2n values and the stack.
+Departs from the printed listing: operands the other way round, no pop of an empty stack, the oldest partial in wReset.
 """
 
 from __future__ import annotations

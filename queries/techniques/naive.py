@@ -1,6 +1,7 @@
 """Panes, also called Naive: keep the partials, fold the window anew for every answer. The oracle of the others.
 
 count - 1 operations an answer, n values. The best for windows of a few partials.
+Follows the printed listing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Panes (Inv), also called R-Int or Subtract-on-Evict: one running answer; the newest goes in, the oldest out.
 
 Two operations a slide, n values, one range.
+Departs from the printed listing: the inverse takes the older operand away on the left, where it stands.
 """
 
 from __future__ import annotations

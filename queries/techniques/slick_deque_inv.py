@@ -2,6 +2,7 @@
 
 Two operations a slide and range, n + ranges values. Accumulators are exact, so nothing drifts and nothing needs to be
 folded anew now and then.
+Departs from the printed listing: the inverse takes the older operand away on the left, where it stands.
 """
 
 from __future__ import annotations

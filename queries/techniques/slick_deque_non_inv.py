@@ -6,6 +6,7 @@
 "Wins" is what `combine` picks, not equality of values; so ties go where the operation says, and an operation that is
 not commutative is right too. On average fewer than two operations a slide (2 - 2/n for distinct values in any order),
 n - 1 at worst; 2 to 2n values.
+Departs from the printed listing: it skips nodes by `<=`, not `<`, which answers from an expired one; numbers only grow.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 The back stack takes partials in, the front stack gives them out. When the front is empty, the back is flipped over: n
 operations at once, but 3 - 3/n on average. One range, 2n values.
+Follows the printed listing.
 """
 
 from __future__ import annotations

@@ -128,6 +128,7 @@ def test_published_omegas() -> None:
 TECHNIQUES = {
     "Panes": (whole_sum(), 0.05),
     "FlatFAT": (whole_sum(), 0.05),
+    "FlatFIT": (whole_sum(), 0.05),
     "SlickDeque (Inv)": (whole_sum(), 1e-9),
     "SlickDeque (Non-Inv)": (MAX, 0.05),
 }

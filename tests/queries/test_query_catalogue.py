@@ -1,4 +1,4 @@
-"""The room's page is true: its examples run, the literature's names have rows, and the rows' files and tests exist."""
+"""The room's page is true: its examples and calls run, the literature's names have rows, and files and tests exist."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import ast
 import doctest
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from benchmarks import windows
+from benchmarks import headlines, windows
+from tests.support.asked_archive import asked_archive
 from tests.support.query_operations import APPROXIMATE, CASES, NOT_FOR_USERS
+from tidewheel.cli import main
 from tidewheel.queries.choice import TECHNIQUES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,16 +58,78 @@ def tables() -> list[list[dict[str, str]]]:
 ROWS = [row for table in tables() for row in table]
 
 
+CALLS = [row["to try it"].strip("`") for row in ROWS if "to try it" in row]
+PROGRAMS = ("tidewheel ", "python -m ")
+QUERY = (
+    '[[query]]\nname = "{}"\nof = "m"\nselect = "{} as x"\nwindow = "{}"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"\n'
+)
+QUERIES = {
+    "total": ("sum(v)", "3m"),
+    "most": ("max(v)", "3m"),
+    "hosts": ("approx_count_distinct(k)", "3m"),
+    "middle": ("kll_quantile(v, 0.5)", "3m"),
+    "alive": ("count(*)", "live"),
+}
+# Where algorithms lie, and files there that hold definitions alone.
+ALGORITHMS = ("techniques/", "planning/", "scheduling/", "synopses/", "shared_plan", "slicing", "kernels/van_herk")
+DEFINITIONS = (
+    "planning/catalogue.py", "planning/certificate.py", "planning/edge_space.py", "planning/grouped_model.py",
+    "planning/load.py", "planning/loom.py", "planning/matching.py", "planning/measured_model.py",
+    "planning/omega_model.py", "planning/omegas.py", "planning/phases.py", "planning/placement/nodes.py",
+    "planning/plan.py", "planning/population.py", "planning/weaveability.py", "scheduling/measures.py",
+    "scheduling/run_costs.py", "scheduling/turns.py", "synopses/values.py",
+)  # fmt: skip
+
+
 def files_of(row: dict[str, str]) -> list[str]:
     return re.findall(r"`([\w/]+\.py)`", row.get("file", ""))
 
 
 @pytest.mark.parametrize("page", [PAGE, ROOT / "docs" / "sliding-windows.md"], ids=lambda page: page.name)
-def test_the_examples_run(page: Path) -> None:
+def test_the_examples_and_the_calls_run(page: Path) -> None:
     text = re.sub(r"^```.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     assert len(examples.examples) >= 10
-    assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(examples).failed == 0
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    assert runner.run(examples, clear_globs=False).failed == 0
+    if page == PAGE:
+        for call in CALLS:
+            assert call.startswith(PROGRAMS) or eval(call, examples.globs) is True, call
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive m with the queries that the calls name, and a file with another one."""
+    folder = tmp_path_factory.mktemp("asked")
+    asked_archive(folder, "".join(QUERY.format(name, *said) for name, said in QUERIES.items()))
+    (folder / "new.toml").write_text(QUERY.format("new", "max(v)", "5m"), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.nightly
+def test_the_commands_run_as_they_are_typed(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(asked)
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(asked / "archives"))
+    for call in ("tidewheel refresh m", *(one for one in CALLS if one.startswith("tidewheel "))):
+        words = shlex.split(call)[1:]
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, f"{call}\n{done.output}"
+        # The model's costs of a technique do not name it.
+        named = [words[at + 1] for at, word in enumerate(words) if word in ("--technique", "--planner")]
+        assert "--model" in words or all(name in done.output for name in named), f"{call}\n{done.output}"
+    for call in (one for one in CALLS if one.startswith("python -m benchmarks ")):
+        command, *options = shlex.split(call)[3:]
+        assert command == "headlines"
+        assert headlines.main([*options, "--results", str(asked)]) == 0
+
+
+def test_every_algorithm_says_where_it_departs_from_what_was_printed() -> None:
+    files = {file for row in ROWS if row.get("to try it") for file in files_of(row)}
+    algorithms = sorted(file for file in files if file.startswith(ALGORITHMS) and file not in DEFINITIONS)
+    assert len(algorithms) > 35
+    for file in algorithms:
+        text = ast.get_docstring(ast.parse((PAGE.parent / file).read_text(encoding="utf-8"))) or ""
+        assert len(re.findall(r"^(?:Departs from|Follows|No listing is printed).+", text, re.MULTILINE)) == 1, file
 
 
 def test_the_benchmark_has_every_technique(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,7 @@
-"""Placement without looking at costs: nodes at random or in turns; and on a node, trees likewise."""
+"""Placement without looking at costs: nodes at random or in turns; and on a node, trees likewise.
+
+No listing is printed: whose turn it is within a node is ours.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 The source gives three readings of "least": the node's cost afterwards, which balances nodes; the increase of the total;
 or the first to choose the tree and the second to decide whether to use it.
+Departs from the printed listing: the best offer is forgotten for each query, and the choice is made after the loops.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""To Lowest: the dearest trees first, each to the node that costs least so far."""
+"""To Lowest: the dearest trees first, each to the node that costs least so far.
+
+Departs from the printed listing: the second loop goes over the remaining trees, where it begins at the first again.
+"""
 
 from __future__ import annotations
 

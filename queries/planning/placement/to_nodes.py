@@ -2,6 +2,7 @@
 
 The text of the source ends weaving as soon as there are no more trees than nodes, its listing when nothing gains;
 published totals follow only from the listing, so that is the default.
+Departs from the printed listing: its loop over pairs visits each once; it ends as the listing does, not as the text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""By Group: the rule that needs no figures. Requests of one group-by share a tree, others do not."""
+"""By Group: the rule that needs no figures. Requests of one group-by share a tree, others do not.
+
+No listing is printed: ours.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 Ordered by when queries end, the end of the first one costs nothing: the best plan of the rest is read off.
 
 Chung, Guirguis, Kurdia, *Competitive Cost-Savings in Data Stream Management Systems*.
+Follows the printed listing; of equal plans the one whose first tree is shortest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Insert-then-Weave: each request joins the tree where it gains most, or opens one; then the trees are woven."""
+"""Insert-then-Weave: each request joins the tree where it gains most, or opens one; then the trees are woven.
+
+No listing is printed: a request that gains nowhere opens a tree, which the text implies.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Local Search: the one move of one request that saves most, to another tree or to its own, until none saves.
 
 Six of them: from No Share (NS) or a random partition (R), with 2, 5 or 10 times the passes that Weave Share takes.
+No listing is printed: a tree of its own is a move as well, which the text leaves open.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""No Share: a tree for each request. What all savings are measured against."""
+"""No Share: a tree for each request. What all savings are measured against.
+
+No listing is printed: one tree each.
+"""
 
 from __future__ import annotations
 

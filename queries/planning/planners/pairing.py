@@ -1,4 +1,7 @@
-"""Pairing: the best plan whose trees hold at most two requests, as a matching of maximum weight."""
+"""Pairing: the best plan whose trees hold at most two requests, as a matching of maximum weight.
+
+Follows the printed listing; weights are made whole numbers first, so that ties are ties.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Random, in the two readings of the literature: pairs at random until one does not gain, or any partition."""
+"""Random, in the two readings of the literature: pairs at random until one does not gain, or any partition.
+
+No listing is printed: both readings are here.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 As a whole-number program: a column for each tree, a row for each request. The solver is a library's and is handed in.
 Few parts: all trees are considered, so the plan is the best one. Of more: the trees of all other planners, and what
 lies between them: pairs of their trees woven, and each tree with one part left out.
+No listing is printed: ours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Shared: one tree for all, as Shared Time Slices has it."""
+"""Shared: one tree for all, as Shared Time Slices has it.
+
+No listing is printed: one tree.
+"""
 
 from __future__ import annotations
 

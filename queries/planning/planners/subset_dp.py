@@ -1,4 +1,7 @@
-"""The exact optimum: the best plan of a set is its best tree that holds the first request, and the best of the rest."""
+"""The exact optimum: the best plan of a set is its best tree that holds the first request, and the best of the rest.
+
+No listing is printed: by sets instead of all partitions, ours.
+"""
 
 from __future__ import annotations
 

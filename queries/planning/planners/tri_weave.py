@@ -4,6 +4,7 @@ The planner is the same; what differs is the cost of a tree, of which the model 
 any other model, its trees are those that are best for three levels.
 
 Guirguis, Sharaf, Chrysanthis, Labrinidis, *Three-Level Processing of Multiple Aggregate Continuous Queries*, ICDE 2012.
+No listing is printed: its cost is reconstructed from the description of the levels.
 """
 
 from __future__ import annotations

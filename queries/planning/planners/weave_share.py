@@ -5,6 +5,7 @@ that is of an older tree is recognised by the trees' versions. Ties: the smalles
 second. A gain of exactly nothing is never taken.
 
 Guirguis, Sharaf, Chrysanthis, Labrinidis, *Optimized Processing of Multiple Aggregate Continuous Queries*, CIKM 2011.
+Departs from the printed listing: the best gain is forgotten before each pass, and the bounds of its loops are mended.
 """
 
 from __future__ import annotations
