@@ -49,11 +49,7 @@ def ask(output: Output, archive: str, name: str, plot: str | None, form: str, pa
       tidewheel ask netflow flows_by_protocol --last 48 --plot
       tidewheel ask netflow flows_by_protocol --last 48 --plot flows.png
     """
-    from tidewheel.answer_figure import check_path
-
-    picture = Path(plot) if plot else None
-    if picture is not None:
-        check_path(picture)
+    picture = _picture(plot)
     check_form(output, form, path)
     if how["last"] and (how["start"] or how["end"]):
         raise InvalidInput("--last and a time are two ways to choose reports", "leave one of them out")
@@ -69,6 +65,16 @@ def ask(output: Output, archive: str, name: str, plot: str | None, form: str, pa
     else:
         _plot_answers(output, queries, name, answers, picture)
     _tell_lacking(output, queries, name, answers)
+
+
+def _picture(plot: str | None) -> Path | None:
+    """The file to draw into, if one is named. What draws takes long to import: it is not, where nobody draws."""
+    if not plot:
+        return None
+    from tidewheel.answer_figure import check_path
+
+    check_path(Path(plot))
+    return Path(plot)
 
 
 def _show_answers(output: Output, name: str, answers: pa.Table) -> None:
