@@ -1,6 +1,6 @@
 """The cost of an order of a window join: attribute comparisons in a unit of time.
 
-Golab, Waterloo 2006, section 5.3. A tuple of one stream probes the others in the order of the plan; each tuple that
+Golab, Waterloo 2006, chapter 5. A tuple of one stream probes the others in the order of the plan; each tuple that
 it visits is one comparison, each match goes on to the next window. Inserting and expiring do not depend on the order
 and are left out. Four extensions are ours, each compared with counted runs: lazy expiration, hash tables, and lazy
 runs with and without restore.

@@ -1,6 +1,6 @@
 """Orders of a window join: by size, greedy, greedy with fast streams moved up, or the best of all.
 
-Golab, Waterloo 2006, section 5.3.2. Selectivity alone orders badly, as a fast stream that is probed late makes every
+Golab, Waterloo 2006, chapter 5. Selectivity alone orders badly, as a fast stream that is probed late makes every
 tuple of it dear. So the greedy order is augmented: fast streams are tried at each place above their own, and the cost
 decides. The thesis leaves open which streams are fast and how far they move: here those above the widest gap of the
 rates, and to every place. State is kept per window, so another order may begin at any run.

@@ -1,6 +1,6 @@
 """The size of a window join, the rate and the lives of its results, and the share that lazy runs never see.
 
-Golab, Waterloo 2006, section 5.3, under two assumptions: each window's join values are uniform on a prefix {1..v} of
+Golab, Waterloo 2006, chapter 5, under two assumptions: each window's join values are uniform on a prefix {1..v} of
 one common list, and arrivals are independent. The closed forms are ours: a size does not depend on the order in which
 it is multiplied out. (The thesis prints a size formula and a lost share that its own tables contradict.)
 """

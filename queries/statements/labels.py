@@ -1,6 +1,6 @@
 """The update pattern of each edge of a plan: if, when and how predictably its rows leave again.
 
-Golab, Waterloo 2006, section 3.3: five rules, from the leaves up, one look at each edge. The thesis prints four of
+Golab, Waterloo 2006, chapter 3: five rules, from the leaves up, one look at each edge. The thesis prints four of
 them; the fifth (group-by) is ours, and three are mended: a union is WKS only of equal lifetimes; a join with one
 external window is WK; results that never expire beside results that do are WK with exp = ∞.
 

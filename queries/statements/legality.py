@@ -1,6 +1,6 @@
 """Plans and statements that are refused, each with one exact text: before anything is carried out.
 
-Golab, Waterloo 2006, sections 3.2 and 3.5: an append-only answer takes nothing back; an operator that cannot
+Golab, Waterloo 2006, chapter 3: an append-only answer takes nothing back; an operator that cannot
 process negative tuples gets none; state that would grow for ever is never begun. The texts are those that the
 literature's engines give; an archive says the same in its own words.
 """

@@ -1,6 +1,6 @@
 """Places of a join's results in a doubly partitioned index, and the results that it refuses.
 
-Golab, Waterloo 2006, sections 4.4 and 5.4: a result comes at the greatest ts of its parts and ends at the least exp,
+Golab, Waterloo 2006, chapters 4 and 5: a result comes at the greatest ts of its parts and ends at the least exp,
 so its life is at most the shortest window. Rows of the index are by insertion, columns by expiration; an update
 touches one row and one column, G + E - 1 sub-indices. Results that are dead when they are reported (restored) go to a
 log alone: their column is emptied by the same update.

@@ -28,7 +28,7 @@ def test_labels_of_the_literature(vector: dict[str, Any]) -> None:
         assert str(output_label(plan)) == vector["output"]
 
 
-# The shapes of section 3.1, alone and put together.
+# The shapes of plans, alone and put together.
 SHAPES = [
     ["select", "W5"],
     ["project", "W5"],
