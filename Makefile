@@ -23,8 +23,8 @@ demo: setup ## Watch a stream archive being fed, turned, probed, corrected and a
 	$(BIN)/tidewheel demo
 
 .PHONY: airflow
-airflow: setup ## Airflow on this machine, with an archive fed every minute (PORT=8080); Ctrl-C stops it
-	$(BIN)/python scripts/airflow --port $(or $(PORT),8080)
+airflow: setup ## Airflow on this machine, with an archive fed every minute (PORT=8080, USERS=anna:viewer); Ctrl-C stops it
+	$(BIN)/python scripts/airflow --port $(or $(PORT),8080) $(if $(USERS),--users $(USERS))
 
 ##@ Every change
 
@@ -92,8 +92,8 @@ docs: setup ## Write the reference pages anew: of the commands, the archive file
 	$(BIN)/python -m tidewheel.cli_reference
 
 .PHONY: site
-site: setup ## The documentation as a site, with navigation and search: build/site/index.html
-	$(BIN)/python scripts/site
+site: setup ## The documentation as a site, with navigation and search (SERVE=8000 serves it on this machine)
+	$(BIN)/python scripts/site $(if $(SERVE),--serve $(SERVE))
 
 .PHONY: lock
 lock: ## Resolve the dependencies anew into requirements.lock (add UPGRADE=1 to move to newer versions)

@@ -39,7 +39,8 @@ def operator_app() -> Any:
     """The FastAPI application; it describes itself to nobody, for that would need no login."""
     from airflow.api_fastapi.core_api.security import get_user
     from airflow.api_fastapi.logging.decorators import action_logging
-    from fastapi import Depends, FastAPI
+    from fastapi import Depends, FastAPI, HTTPException, Request
+    from fastapi.exception_handlers import http_exception_handler
     from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
     from tidewheel.dags.bringing import bring, from_here
@@ -49,6 +50,15 @@ def operator_app() -> Any:
 
     app = FastAPI(title="tidewheel", openapi_url=None, docs_url=None, redoc_url=None)
     somebody = Depends(get_user)
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> Any:
+        """Lead a reader who is not logged in to the login, and back; programs are told."""
+        path = request.url.path.removeprefix(str(request.scope.get("root_path", "")))
+        is_page = request.method == "GET" and not path.startswith("/api/")
+        if error.status_code == 401 and is_page and "authorization" not in request.headers:
+            return RedirectResponse(_login(path), 303, headers=HEADERS)
+        return await http_exception_handler(request, error)
 
     @app.get("/")
     def all_archives(user: Any = somebody) -> Any:
@@ -110,6 +120,12 @@ def _with_button(overview: Overview, user: Any) -> Overview:
     if status is None or not gaps:
         return overview
     return replace(overview, bring=bring_of(overview.name, user, status.axis.start_us(gaps[0][0])))
+
+
+def _login(page: str) -> str:
+    """Where one logs in, whichever auth manager Airflow has, to come back to one of these pages."""
+    ours = href().removesuffix("/")
+    return f"{ours.removesuffix(PREFIX)}/api/v2/auth/login?next={quote(ours + page, safe='')}"
 
 
 def href() -> str:

@@ -15,7 +15,6 @@ import json
 import logging
 import os
 import secrets
-import signal
 import socket
 import sqlite3
 import subprocess
@@ -31,6 +30,7 @@ from urllib.request import urlopen
 from tidewheel.dags.pools import pools_document
 from tidewheel.dags.wording import COMMANDS_VARIABLE
 from tidewheel.playground.airflow_commands import write_commands
+from tidewheel.playground.process_trees import stop_trees
 from tidewheel.playground.sqlite_savepoints import LOCAL_SETTINGS
 
 LOG = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class EmbeddedAirflow:
     archives: Sequence[Path]
     port: int = 8080
     settings: Mapping[str, str] = field(default_factory=dict)
+    users: Sequence[str] = ()  # beside the administrator, each NAME:ROLE
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -95,7 +96,7 @@ class EmbeddedAirflow:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
             "AIRFLOW__CORE__DEFAULT_TASK_RETRY_DELAY": "10",
-            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{_USER}:admin",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join([f"{_USER}:admin", *self.users]),
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self._password_file),
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__API__PORT": str(self.port),
@@ -119,7 +120,11 @@ class EmbeddedAirflow:
         (self.home / ".gitignore").write_text("*\n", encoding="utf-8")
         if not self._password_file.exists():
             self._password_file.touch(mode=0o600)
-            self._password_file.write_text(json.dumps({_USER: secrets.token_urlsafe(12)}), encoding="utf-8")
+            self._password_file.write_text("{}", encoding="utf-8")
+        known = json.loads(self._password_file.read_text(encoding="utf-8"))
+        for name in [_USER, *(one.partition(":")[0] for one in self.users)]:
+            known.setdefault(name, secrets.token_urlsafe(12))
+        self._password_file.write_text(json.dumps(known), encoding="utf-8")
         (self.home / "config").mkdir(exist_ok=True)
         (self.home / "config" / "airflow_local_settings.py").write_text(LOCAL_SETTINGS, encoding="utf-8")
         write_commands(self.commands, self.own_settings, {"airflow": _AIRFLOW, "tidewheel": _TIDEWHEEL})
@@ -135,8 +140,14 @@ class EmbeddedAirflow:
 
     @property
     def login(self) -> tuple[str, str]:
-        """User and password of the page."""
-        return _USER, json.loads(self._password_file.read_text(encoding="utf-8"))[_USER]
+        """The administrator and the password."""
+        return _USER, self.logins[_USER]
+
+    @property
+    def logins(self) -> dict[str, str]:
+        """The passwords of the page, by user."""
+        known = json.loads(self._password_file.read_text(encoding="utf-8"))
+        return {name: known[name] for name in [_USER, *(one.partition(":")[0] for one in self.users)]}
 
     def airflow(self, *arguments: str) -> str:
         """Run one Airflow command to its end; its output."""
@@ -175,17 +186,8 @@ class EmbeddedAirflow:
 
     def stop(self) -> None:
         """Stop all, tasks and their Spark included; what they had not committed never happened."""
-        for process in self._running.values():
-            _signal_group(process, signal.SIGTERM)
-        deadline = time.monotonic() + _STOP_S
-        for process in self._running.values():
-            try:
-                process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                LOG.warning("stopping harder: %s", process.args)
-        for process in self._running.values():
-            _signal_group(process, signal.SIGKILL)
-            process.wait()
+        for name in stop_trees(self._running.values(), _STOP_S):
+            LOG.warning("stopped harder: %s", name)
         self._running.clear()
 
     @property
@@ -233,10 +235,3 @@ _TIDEWHEEL = (sys.executable, "-m", "tidewheel.cli")
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) != 0
-
-
-def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
-    try:
-        os.killpg(process.pid, number)
-    except ProcessLookupError:
-        return

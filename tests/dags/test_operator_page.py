@@ -7,6 +7,7 @@ import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -251,7 +252,13 @@ PATHS = ("/", "/archives/m", "/api/archives", "/api/archives/m")
 def test_without_a_login_nothing_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(file.parent))
     answers = [answer(path) for path in PATHS]
-    assert [(one.status_code, one.json()) for one in answers] == [(401, {"detail": "Not authenticated"})] * 4
+    # Readers are led to the login and back, programs are told.
+    back = ["/tidewheel/", "/tidewheel/archives/m"]
+    assert [(one.status_code, one.headers["location"]) for one in answers[:2]] == [
+        (303, f"/api/v2/auth/login?next={quote(place, safe='')}") for place in back
+    ]
+    assert not any(one.text for one in answers[:2])
+    assert [(one.status_code, one.json()) for one in answers[2:]] == [(401, {"detail": "Not authenticated"})] * 2
     # Nor does it describe itself.
     assert [answer(path).status_code for path in ("/docs", "/redoc", "/openapi.json")] == [404] * 3
 

@@ -58,6 +58,7 @@ def test_the_page_agrees_with_the_other_faces_in_twelve_situations(cluster: Runn
         make(played, name)
     target = cluster.folder / "archives"
     (target / "queries").mkdir(exist_ok=True)
+    shutil.copytree(played.folder / "source", cluster.folder / "source", dirs_exist_ok=True)
     copies = [(path, target / path.relative_to(played.folder / "archives")) for path in files_of(played)]
     try:
         for path, copy in copies:

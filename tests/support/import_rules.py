@@ -108,7 +108,7 @@ RULES = {
     # Airflow at home and made-up streams: whoever plays, tests or measures starts these as programs.
     "playground": Rule(
         _names("tidewheel.playground tidewheel.dags tidewheel.jobs.process tidewheel.indexing.*"),
-        inside=_names("tidewheel tidewheel.commits tidewheel.storage sqlalchemy"),
+        inside=_names("tidewheel tidewheel.commits tidewheel.storage psutil sqlalchemy"),  # Airflow brings both
     ),
     # The faces: `tidewheel --help` and `import tidewheel` stay instant.
     "tidewheel": Rule(

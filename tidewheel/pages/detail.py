@@ -96,7 +96,11 @@ def _facts(status: Status) -> Iterator[tuple[str, Content]]:
     yield "last audit", _audit_text(status.audited)
     for hold in status.holds:
         yield "held", f"version {hold.version} until {short_iso(hold.until_us)} by {hold.holder}"
-    yield "expired now, gone by", gone_text(status)
+    deadline = status.deadline
+    yield (
+        "what expires now is gone by",
+        f"{gone_text(deadline.gone_us)} (its data files by {gone_text(deadline.data_gone_us)})",
+    )
 
 
 def _audit_text(audited: Audited | None) -> Content:

@@ -73,7 +73,7 @@ def _figures(archive: Overview) -> Sequence[Content]:
         _two(count(status.rows_live), size(status.bytes_live)),
         _two(count(status.rows_dead), size(status.bytes_stored - status.bytes_live)) if status.rows_dead else "none",
         "" if status.awaiting is None else size(status.awaiting.bytes),
-        gone_text(status),
+        _two(gone_text(status.deadline.data_gone_us), _log_text(status)),
         count(archive.records_quarantined) if archive.records_quarantined else "none",
     )
 
@@ -96,6 +96,13 @@ def lag_text(status: Status) -> str:
     return duration_text(max(0, status.lag_us) // 1_000_000 * 1_000_000)
 
 
-def gone_text(status: Status) -> str:
-    """When the bytes of what expires now are gone: up to the next full minute, never too early."""
-    return short_iso(-(-status.deadline.gone_us // _MINUTE_US) * _MINUTE_US)
+def gone_text(gone_us: int) -> str:
+    """When bytes of what expires now are gone: up to the next full minute, never too early."""
+    return short_iso(-(-gone_us // _MINUTE_US) * _MINUTE_US)
+
+
+def _log_text(status: Status) -> str:
+    """What the log quotes of a record stays for longer than its data files, unless its retention is short."""
+    deadline = status.deadline
+    is_later = deadline.log_gone_us > deadline.data_gone_us
+    return f"from the log by {gone_text(deadline.log_gone_us)}" if is_later else ""
