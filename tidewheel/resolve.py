@@ -116,7 +116,7 @@ def read_archive_file(path: Path) -> ArchiveFile:
     except FileNotFoundError:
         raise InvalidInput(f"there is no archive file {path}", _known_text()) from None
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"the archive file {path} is not UTF-8: {error.reason}", "save it as UTF-8") from error
+        raise InvalidInput(f"the archive file {path} cannot be read: it is not UTF-8", "save it as UTF-8") from error
     except (OSError, ValueError) as error:
         # A path that holds a NUL is a ValueError.
         raise InvalidInput(f"the archive file {str(path)!r} cannot be read: {error}", "check the file") from error
