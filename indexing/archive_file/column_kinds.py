@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from tidewheel.indexing.archive_file.expressions import refuse_unrepeatable
 from tidewheel.indexing.core.definition import RESERVED_COLUMNS
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.kinds import IDENTIFIER, ValueKind, check_each, kind_name, lines, some_text
@@ -100,6 +101,7 @@ def _expression(value: object) -> str:
             f"{call[0].rstrip('( ')} gives another result on each call, so a replay would change the archive",
             "compute the expiry from columns of the record",
         )
+    refuse_unrepeatable(expression)
     return _not_reserved(expression) if re.fullmatch(IDENTIFIER, expression) else expression
 
 
