@@ -36,7 +36,7 @@ def one_line(text: str) -> str:
 
     >>> one_line("Binder Error: no column x\\nCandidates: y\\n\\nLINE 1: select x\\n        ^")
     'Binder Error: no column x Candidates: y'
-    >>> one_line("Json error: cut\n\n   0: <unknown>\n   1: clone3\n      at ./clone3.S:81")
+    >>> one_line("Json error: cut\\n\\n   0: <unknown>\\n   1: clone3\\n      at ./clone3.S:81")
     'Json error: cut'
     """
     said, _, _ = _FRAMES.sub("", _COLOUR.sub("", text)).partition("\n\nLINE ")

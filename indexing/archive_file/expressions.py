@@ -1,7 +1,8 @@
 """Expressions of an expiry, which Spark computes: columns, and functions that give the same on each call.
 
 They are text here: what Spark would fold to a value before anybody sees it (`timestamp 'now'`, a reflection, a
-subquery) has to be refused first. So a function that is not listed is refused, and a text that Spark takes for the clock.
+subquery) has to be refused first. So a function that is not listed is refused, and a text that Spark takes for a
+moment of the clock.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def refuse_unrepeatable(expression: str) -> None:
     if unknown := [name for name in called if name.lower() not in _TAKEN]:
         raise InvalidInput(
             f"{unknown[0]} is not among the functions that give the same for the same record on each call",
-            "compute the expiry with intervals, make_interval, to_timestamp, coalesce, case and arithmetic, or store it "
+            "compute the expiry with intervals, make_interval, to_timestamp, coalesce, case and arithmetic, or have it "
             "in a column of the source",
         )
 
