@@ -32,6 +32,7 @@ OWN = (
     "scheduling",
     "synopses",
     "statements",
+    "statements/texts",
     "literature",
     "literature/state",
     "literature/joins",
