@@ -9,19 +9,19 @@ from tidewheel.indexing.rules.findings import Finding, Flaw
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.statistics_columns import PROPERTY, to_state
 
-_FLOATING = ("FLOAT", "DOUBLE")
+_MISREAD = ("FLOAT", "DOUBLE", "BOOLEAN")
 
 
 def filter_misleads(metadata: pq.FileMetaData, column: str) -> bool:
-    """Whether a column of bytes or of floating point has a Bloom filter."""
+    """Whether a column of bytes, truth values or floating point has a Bloom filter."""
     for position in range(metadata.num_columns):
         described = metadata.schema.column(position)
         if described.path == column:
-            bytes_or_floats = described.physical_type in _FLOATING or (
+            misread = described.physical_type in _MISREAD or (
                 described.physical_type == "BYTE_ARRAY" and described.logical_type.type == "NONE"
             )
             chunks = (metadata.row_group(group).column(position) for group in range(metadata.num_row_groups))
-            return bytes_or_floats and any(chunk.bloom_filter_offset is not None for chunk in chunks)
+            return misread and any(chunk.bloom_filter_offset is not None for chunk in chunks)
     return False
 
 
@@ -29,7 +29,8 @@ def misleading_filter(snapshot: Snapshot, fact: FileFact, rewrite: str) -> Findi
     """`rewrite` is the command that makes the file anew."""
     column = snapshot.definition.key[0]
     message = (
-        f"DuckDB 1.5 passes records by because of the Bloom filter on {column} in {fact.path}; rewrite it: {rewrite}"
+        f"DuckDB 1.5, or for truth values DataFusion, passes records by because of the Bloom filter on {column} in "
+        f"{fact.path}; rewrite it: {rewrite}"
     )
     return Finding(Flaw.OTHER_READERS, message, None, fact.path)
 

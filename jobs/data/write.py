@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, DataType, DoubleType, FloatType, IntegralType, StringType
+from pyspark.sql.types import BinaryType, BooleanType, DataType, DoubleType, FloatType, IntegralType, StringType
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.written import Written, read_back
@@ -106,10 +106,10 @@ def _options(location: Location, frame: DataFrame, key: str, file_rows: int, tar
 def key_options(column: str, kind: DataType, group_rows: int) -> dict[str, str]:
     """A Bloom filter in every row group. Where a dictionary holds all of a group's keys, Parquet writes none.
 
-    DuckDB 1.5 loses records by a filter of bytes or floating point: these kinds get none.
+    DuckDB 1.5 loses records by a filter of bytes or floating point, DataFusion by one of truth values: these get none.
     """
     options = {f"parquet.enable.dictionary#{column}": "false"}  # sorted keys compress as well without
-    if isinstance(kind, BinaryType | FloatType | DoubleType):
+    if isinstance(kind, BinaryType | BooleanType | FloatType | DoubleType):
         return options
     return options | {
         f"parquet.bloom.filter.enabled#{column}": "true",
