@@ -61,7 +61,8 @@ class ArchiveJob:
         else:
             snapshot = open_snapshot(self.location, version)
         if self.file is not None and version is None:
-            refuse_contradiction(self.file, snapshot.definition, self.source_command("migrate", self.file.name))
+            migrate = self.source_command("migrate", self.file.name)
+            refuse_contradiction(self.file, snapshot.definition, migrate, is_empty=snapshot.watermark is None)
         return snapshot
 
     def command(self, verb: str, *more: str) -> str:
@@ -113,7 +114,7 @@ class ArchiveJob:
         return self.file
 
 
-def refuse_contradiction(file: ArchiveFile, stored: Definition, migrate: str) -> None:
+def refuse_contradiction(file: ArchiveFile, stored: Definition, migrate: str, *, is_empty: bool = False) -> None:
     """Refuse an archive file that says something else than the table, with both values for each."""
     declared = file.definition(stored.salt)
     fixed = _differences(_fixed_facts(declared), _fixed_facts(stored))
@@ -121,7 +122,9 @@ def refuse_contradiction(file: ArchiveFile, stored: Definition, migrate: str) ->
     if not fixed and not layout:
         return
     remedy = "change the archive file back"
-    if fixed:
+    if is_empty and file.clock is not stored.clock and len(fixed) == 1:
+        remedy += f", or, as the archive holds nothing yet, take over what the file says: {migrate}"
+    elif fixed:
         remedy += "; these never change in place: a new archive can be filled with this one as its source"
     else:
         remedy += f", or move the archive to the new layout: {migrate}"

@@ -19,7 +19,7 @@ from tidewheel.commits.fail_points import reach
 from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
-from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.definition import Clock, Definition
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_migration
@@ -32,17 +32,20 @@ def migrate(job: ArchiveJob, generation: Generation, *, relocate: bool, dry_run:
     """Make a generation current; its number is given here. With `relocate`, move all live records into it."""
     # The archive file may already describe the new layout, or still the old one: it is not consulted.
     unbound = replace(job, file=None)
-    return attempt(unbound, _Migrate(generation, relocate), dry_run=dry_run)
+    clock = job.file.clock if job.file else None
+    return attempt(unbound, _Migrate(generation, relocate, clock), dry_run=dry_run)
 
 
 @dataclass(frozen=True)
 class _Migrate(Procedure):
     wanted: Generation
     relocate: bool
+    clock: Clock | None = None  # of the archive file; an archive that holds nothing yet takes it over
 
     def plan(self, one: Try) -> Plan:
         generation = self._numbered(one)
-        if replace(one.state.definition.current, number=generation.number) == generation and not self.relocate:
+        same = replace(one.state.definition.current, number=generation.number) == generation
+        if same and not self.relocate and self._definition(one) == one.state.definition:
             raise InvalidInput(
                 f"archive {one.state.definition.name} already has this layout and strategy",
                 "name another one, or rebuild everything in it with --stop-and-rebuild",
@@ -68,11 +71,16 @@ class _Migrate(Procedure):
         return replace(receipt, relocated=True)
 
     def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
-        definition = one.state.definition.with_generation(plan.generation)
+        definition = self._definition(one).with_generation(plan.generation)
         schema = with_definition(one.snapshot.schema, definition)
         if self.relocate:
             return commit_relocation(one.snapshot, receipt, work.written.files, schema)
         return commit_schema(one.snapshot, receipt, schema)
+
+    def _definition(self, one: Try) -> Definition:
+        definition = one.state.definition
+        takes_over = self.clock is not None and one.state.watermark is None
+        return replace(definition, clock=self.clock or definition.clock) if takes_over else definition
 
     def _numbered(self, one: Try) -> Generation:
         definition = one.state.definition

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import first_line
 from tidewheel.sql.connections import open_connection
 from tidewheel.sql.quoting import quote_identifier, quote_list
+from tidewheel.sql.sample_moments import Moment, format_option, java_format, moments_in
 
 _READERS = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}
 _ENDINGS = {"parquet": "parquet", "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json"}
@@ -31,7 +35,8 @@ def read_sample(path: Path, shown: str) -> Sample:
     """What it shows, in two passes; `shown` is what the archive file will call it."""
     files = _files(path)
     form = _format(files[0])
-    source = f"{_READERS[form]}({quote_list(map(str, files))})"
+    is_of_pandas = form == "csv" and _first_line(files[0]).startswith((",", ";", "\t"))
+    source = f"{_READERS[form]}({quote_list(map(str, files))}{', header = true' if is_of_pandas else ''})"
     connection = open_connection()
     try:
         types = connection.execute(f"SELECT * FROM {source} LIMIT 0").description or []
@@ -40,12 +45,21 @@ def read_sample(path: Path, shown: str) -> Sample:
         taken = [(_taken(str(name), kind), quote_identifier(names[str(name)])) for name, kind, *_ in types]
         renamed = ", ".join(f"{column} AS {called}" for column, called in taken)
         source = f"(SELECT {renamed} FROM {source})"
-        rows, *figures = connection.execute(f"SELECT {_figures(columns)} FROM {source}").fetchone() or (0,)
-        found = tuple(
-            SampleColumn(name, kind, *figures[at * 4 : at * 4 + 4]) for at, (name, kind) in enumerate(columns)
-        )
-        lives = tuple(_lives(connection, source, found))
+        moments = moments_in(connection, source, columns)
         options = _csv_options(connection, files) if form == "csv" else {}
+        # DuckDB may take a header whose first cell is empty, as pandas writes it, for a record.
+        options |= {"header": "true"} if is_of_pandas else {}
+        options |= {"multiLine": "true"} if form == "json" and _spans_lines(files[0]) else {}
+        if form != "parquet" and (told := format_option(columns, moments)):
+            options["timestampFormat"] = told
+            moments = {name: replace(one, spark=name) if one.format else one for name, one in moments.items()}
+            columns = [(name, "timestamp" if name in moments and moments[name].format else k) for name, k in columns]
+        rows, *figures = connection.execute(f"SELECT {_figures(columns, moments)} FROM {source}").fetchone() or (0,)
+        found = tuple(
+            replace(SampleColumn(name, kind, *figures[at * 4 : at * 4 + 4]), moment=_spark_moment(moments, name))
+            for at, (name, kind) in enumerate(columns)
+        )
+        lives = tuple(_lives(connection, source, found, moments))
     except duckdb.Error as error:
         raise InvalidInput(
             f"the sample {path} cannot be read: {first_line(error)}",
@@ -95,37 +109,64 @@ def _spark_type(kind: Any) -> str:
     return str(kind).lower() if kind.id == "decimal" else _SPARK_TYPES.get(str(kind), "")
 
 
+def _spark_moment(moments: Mapping[str, Moment], name: str) -> str:
+    return moments[name].spark if name in moments else ""
+
+
 def _csv_options(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> dict[str, str]:
     """How the first file is written, as Spark has to be told."""
-    sniffed = "SELECT Delimiter, HasHeader FROM sniff_csv($file)"
-    delimiter, has_header = connection.execute(sniffed, {"file": str(files[0])}).fetchone() or (",", True)
-    return {"header": str(has_header).lower(), **({"sep": delimiter} if delimiter != "," else {})}
+    sniffed = "SELECT Delimiter, HasHeader, DateFormat, TimestampFormat FROM sniff_csv($file)"
+    row = connection.execute(sniffed, {"file": str(files[0])}).fetchone() or (",", True, "", "")
+    delimiter, has_header, *formats = row
+    told = {name: java_format(form) for name, form in zip(("dateFormat", "timestampFormat"), formats, strict=True)
+            if form and not form.startswith("%Y-%m-%d")}  # fmt: skip
+    return {"header": str(has_header).lower(), **({"sep": delimiter} if delimiter != "," else {}), **told}
 
 
-def _figures(columns: list[tuple[str, str]]) -> str:
+def _spans_lines(path: Path) -> bool:
+    """Whether JSON is no record a line: then Spark has to be told so."""
+    try:
+        json.loads(_first_line(path))
+    except ValueError:
+        return True
+    return False
+
+
+def _first_line(path: Path) -> str:
+    """The first line that holds something; of what this process cannot unpack, none."""
+    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as lines:
+        return next((line for line in lines if line.strip()), b"").decode(errors="replace")
+
+
+def _figures(columns: Sequence[tuple[str, str]], moments: Mapping[str, Moment]) -> str:
     """Of each column: how often it is missing, how many values it has, the first and the last of moments."""
     wanted = ["count(*)"]
     for name, kind in columns:
         column = quote_identifier(name)
-        bounds = [f"epoch_us({each}({column}))" if kind == "timestamp" else "NULL" for each in ("min", "max")]
+        bounds = [f"epoch_us({each}({moments[name].here}))" if name in moments else "NULL" for each in ("min", "max")]
         # What nests has no approximate count.
         distinct = f"approx_count_distinct({column})" if kind and "<" not in kind else "0"
         wanted += [f"count(*) - count({column})", distinct, *bounds]
     return ", ".join(wanted)
 
 
-def _lives(connection: duckdb.DuckDBPyConnection, source: str, columns: Sequence[SampleColumn]) -> list[Life]:
+def _lives(
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    columns: Sequence[SampleColumn],
+    moments: Mapping[str, Moment],
+) -> list[Life]:
     """How long records live by each pair of moments, and by numbers that say how long they are kept."""
-    moments = [column.name for column in columns if column.is_moment]
     spans = {
-        (begins, ends): f"epoch_us({quote_identifier(ends)}) - epoch_us({quote_identifier(begins)})"
+        (begins, moments[ends].spark): f"epoch_us({moments[ends].here}) - epoch_us({moments[begins].here})"
         for begins, ends in permutations(moments, 2)
     }
     for column in columns:
         if counted := counted_life(column):
             added, each_us = counted
             for begins in moments:
-                spans[begins, f"{begins} + {added}"] = f"{quote_identifier(column.name)}::DOUBLE * {each_us}"
+                ends = f"{moments[begins].spark} + {added}"
+                spans[begins, ends] = f"{quote_identifier(column.name)}::DOUBLE * {each_us}"
     if not spans:
         return []
     figures = [

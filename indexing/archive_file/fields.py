@@ -67,7 +67,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "archive", "clock", choice(*Clock),
         "What \"now\" is when nobody names a moment: the time of day, or for historic data the end of what "
-        "was applied.",
+        "was applied. While nothing is stored yet, `tidewheel migrate` takes a change over.",
         "wall", default="wall", fixed=True,
     ),
     Field(

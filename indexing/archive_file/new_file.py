@@ -12,6 +12,8 @@ from tidewheel.indexing.toml.text import toml_text
 REFERENCE = "docs/archive-file.md"
 # Below this much an update rewrites everything in a moment, and probes open one file.
 _SMALL_BYTES = 64 * 2**20
+# Where a trial of the draft on its sample writes what it found.
+TRIAL = "# (not tried)"
 
 
 def new_archive_file(name: str, sample: Sample, guess: Guess) -> str:
@@ -27,12 +29,13 @@ def new_archive_file(name: str, sample: Sample, guess: Guess) -> str:
 # The archive {name}, drafted from {printable(sample.path)}: {counted(sample.rows, "record")}.
 # Columns: {", ".join(f"{column.name} {column.type or '(no type)'}" for column in sample.columns)}
 # Every key of this file is explained in {REFERENCE}. Look at what says CHECK, then: {_first_command(name, sample)}
+{TRIAL}
 
 [archive]
 name = {toml_text(name)}
 path = {toml_text(f"../data/archives/{name}")}
 {_key_text(guess)}
-{_life_text(guess)}
+{_life_text(guess)}{_clock_text(guess)}
 
 [time]
 # A slot is what one run brings; it can never change in place.
@@ -75,6 +78,15 @@ def _life_text(guess: Guess) -> str:
         lines.append("#   flow_start + CASE plan WHEN 'free' THEN INTERVAL '10' MINUTE ELSE INTERVAL '3' HOUR END")
         lines.append(f"expires_at = {toml_text(_fixed_life(guess))}")
     return "\n".join(lines)
+
+
+def _clock_text(guess: Guess) -> str:
+    if not guess.is_history:
+        return ""
+    return (
+        "\n# CHECK: the sample lies far back, so the end of what was applied is the present. For a stream that goes on:"
+        '\n# clock = "wall"\nclock = "data"'
+    )
 
 
 def _fixed_life(guess: Guess) -> str:

@@ -28,6 +28,10 @@ _PATH_FORMATS = (
 # An ending counts as one if nearly all records end after they began.
 _SHARE_MIN = 0.9
 _LIFE_ASSUMED = "30d"
+# A sample whose newest record is older than this is history, and no stream that goes on.
+_HISTORY_US = parse_duration("30d")
+# What pandas writes beside the columns: the numbers of the rows.
+_INDEXES = ("column0", "__index_level_0__", "index", "level_0", "unnamed:_0")
 
 
 @dataclass(frozen=True)
@@ -38,18 +42,19 @@ class SampleColumn:
     distinct: int  # about
     first_us: int | None = None  # of moments
     last_us: int | None = None
+    moment: str = ""  # the column as a moment, as Spark computes it; "" for one that is none
 
     @property
     def is_moment(self) -> bool:
-        return self.type == "timestamp"
+        return bool(self.moment)
 
 
 @dataclass(frozen=True)
 class Life:
     """How records live if one column is when they begin and another when they end."""
 
-    begins: str
-    ends: str  # a column, or an expression
+    begins: str  # a column
+    ends: str  # an expression, most often a column
     share: float  # of records that end after they began
     mean_us: int
     longest_us: int
@@ -82,9 +87,11 @@ class Guess:
     live_rows: int
     live_bytes: int
     said: Mapping[str, str] = field(default_factory=dict)  # by setting: what speaks for it
+    is_history: bool = False  # all of it lies far back, so that the archive's clock is its data
+    last_us: int | None = None  # when the newest record came
 
 
-def guessed(sample: Sample) -> Guess:
+def guessed(sample: Sample, now_us: int) -> Guess:
     """All that can be read from the sample."""
     begins = _begins(sample)
     life = _life(sample, begins)
@@ -92,7 +99,7 @@ def guessed(sample: Sample) -> Guess:
     mean_us = life.mean_us if life else parse_duration(_LIFE_ASSUMED)
     live_rows = round(sample.rows * mean_us / parse_duration(interval))
     return Guess(
-        begins.name if begins else "",
+        begins.moment if begins else "",
         life.ends if life else "",
         tuple(column.name for column in _keys(sample)),
         interval,
@@ -103,6 +110,8 @@ def guessed(sample: Sample) -> Guess:
         live_rows,
         round(live_rows * sample.stored_bytes / max(sample.rows, 1)),
         _reasons(sample, begins, life, path),
+        bool(begins and begins.last_us is not None and begins.last_us < now_us - _HISTORY_US),
+        begins.last_us if begins else None,
     )
 
 
@@ -137,7 +146,8 @@ def _keys(sample: Sample) -> list[SampleColumn]:
         is_unique = column.distinct > sample.rows * 0.8
         return is_unique, _rank(column.name, _KEYS), column.type != "string", -column.distinct
 
-    return sorted(keyed, key=order)
+    others = [column for column in keyed if not column.moment and column.name.lower() not in _INDEXES]
+    return sorted(others or keyed, key=order)
 
 
 def _rank(name: str, words: tuple[str, ...]) -> int:
@@ -149,6 +159,16 @@ def _rank(name: str, words: tuple[str, ...]) -> int:
 def _parts(name: str) -> list[str]:
     """The words of a name, whichever way they are put together."""
     return re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
+
+
+def says_time(name: str) -> bool:
+    """Tell whether a number of this name may be a moment.
+
+    >>> says_time("created_at"), says_time("tsMs"), says_time("bytes")
+    (True, True, False)
+    """
+    words = (*_BEGINNINGS, *_ENDINGS, "date", "epoch", "when", "seen")
+    return _rank(name, words) < len(words)
 
 
 def _says(part: str, word: str) -> bool:
@@ -178,7 +198,7 @@ def _literal(text: str) -> str:
 def _reasons(sample: Sample, begins: SampleColumn | None, life: Life | None, path: str) -> dict[str, str]:
     said = {}
     if begins is not None:
-        others = [one.name for one in sample.columns if one.is_moment and one.name != begins.name]
+        others = [one.moment for one in sample.columns if one.is_moment and one.name != begins.name]
         said["inserted_at"] = f"the other moments are {', '.join(others)}" if others else "the only moment"
     if life is not None:
         said["expires_at"] = f"after {life.begins} in {life.share:.0%} of the records"

@@ -40,7 +40,7 @@ def written(path: Path, query: str) -> Path:
 
 
 def new(name: str, sample: Path, *more: str) -> Result:
-    return CliRunner().invoke(main, ["new", name, "--from", str(sample), *more])
+    return CliRunner().invoke(main, ["new", name, "--from", str(sample), "--no-trial", *more])
 
 
 def test_a_sample_becomes_an_archive_file(folder: Path) -> None:
@@ -117,7 +117,7 @@ def on_a_full_disk(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_draft_is_written_whole_or_not_at_all(folder: Path) -> None:
-    done = on_a_full_disk("new", "flows", "--from", str(written(folder / "in/flows.parquet", FLOWS)))
+    done = on_a_full_disk("new", "flows", "--no-trial", "--from", str(written(folder / "in/flows.parquet", FLOWS)))
     assert done.returncode == 2, done.stderr
     assert "flows.toml cannot be written" in done.stderr
     assert not list((folder / "archives").iterdir())

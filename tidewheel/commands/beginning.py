@@ -24,31 +24,55 @@ SHELLS = ("bash", "zsh", "fish")
     metavar="PATH",
     help="The batch of one slot, a file or a folder of them: Parquet, CSV or JSON.",
 )
-def new(output: Output, name: str, sample: str) -> None:
+@click.option("--no-trial", is_flag=True, help="Write the draft without trying it on the sample, which takes Spark.")
+def new(output: Output, name: str, sample: str, no_trial: bool) -> None:
     """Write an archive file from a sample: columns, candidates for key and expiry, how much will be alive.
 
     The file is written to archives/NAME.toml (or the folder $TIDEWHEEL_ARCHIVES), never over another. It passes every
     check; comments that say CHECK mark what only you can know.
 
+    Before it is written, an update of a small archive of its own tries it on the sample. Records that would be set
+    aside are counted in the file, with the rule that they break.
+
     \b
     Examples:
       tidewheel new flows --from data/netflow/2026-11-18T0400
     """
-    from tidewheel.indexing.archive_file.new_file import new_archive_file
+    from tidewheel.commits.clock import now_us
+    from tidewheel.indexing.archive_file.new_file import TRIAL, new_archive_file
     from tidewheel.indexing.archive_file.read import parse_archive_file
     from tidewheel.indexing.archive_file.sample import guessed
+    from tidewheel.jobs.process.quick_start import kept, use_quick_compiler
     from tidewheel.sql.samples import read_sample
+    from tidewheel.trial import trial_lines
 
     target = archives_folder() / f"{name}.toml"
     path = Path(sample).expanduser().absolute()
     found = read_sample(path, os.path.relpath(path, target.absolute().parent))
-    guess = guessed(found)
-    text = new_archive_file(name, found, guess)
-    parse_archive_file(text, str(target))
+    guess = guessed(found, now_us())
+    draft = new_archive_file(name, found, guess)
+    parse_archive_file(draft, str(target))
+    _refuse_taken(target)
+    trial = [TRIAL]
+    if not no_trial:
+        with output.working("trying the draft on the sample"), kept(os.environ):
+            use_quick_compiler(os.environ, found.rows)
+            trial = trial_lines(draft, str(target), path, found.rows, guess)
+    text = draft.replace(TRIAL, "\n".join(trial), 1)
     _write_new(target, text)
     document = {"file": str(target), "text": text, "key_candidates": list(guess.keys), "live_rows": guess.live_rows,
-                "live_bytes": guess.live_bytes}  # fmt: skip
+                "live_bytes": guess.live_bytes, "trial": trial}  # fmt: skip
     output.show(document, lambda: f"{text}\nwritten to {target}")
+
+
+def _refuse_taken(target: Path) -> None:
+    """Refuse before Spark starts for nothing; the writing itself refuses once more."""
+    if target.exists():
+        raise _taken(target)
+
+
+def _taken(target: Path) -> InvalidInput:
+    return InvalidInput(f"there is an archive file {target} already", "choose another name, or move it")
 
 
 def _write_new(target: Path, text: str) -> None:
@@ -62,7 +86,7 @@ def _write_new(target: Path, text: str) -> None:
                 target.unlink()
                 raise
     except FileExistsError:
-        raise InvalidInput(f"there is an archive file {target} already", "choose another name, or move it") from None
+        raise _taken(target) from None
     except OSError as error:
         raise InvalidInput(f"{target} cannot be written: {error.strerror}", "choose another folder") from error
 
