@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.extras import not_installed
@@ -24,6 +26,20 @@ def told_of(error: Exception, archive: str) -> TidewheelError:
         return error
     told = _not_installed(error) or _spark_lost(error) or _refused_by_machine(error, archive)
     return told or _damaged(error, archive) or _unexpected(error)
+
+
+@contextmanager
+def dead_java_told() -> Iterator[None]:
+    """Tell of a Java that has ended as of that, in Python as on the command line; the next call starts another one."""
+    try:
+        yield
+    except TidewheelError:
+        raise
+    except Exception as error:
+        lost = _spark_lost(error)
+        if lost is None:
+            raise
+        raise lost from error
 
 
 def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None:

@@ -15,6 +15,7 @@ from tidewheel.indexing.core.slots import count_of, gaps_of, gaps_within, range_
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.extras import needed
 from tidewheel.indexing.rules.care import Vacuumed
+from tidewheel.mishaps import dead_java_told
 from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class Writing(Handle):
         with needed("to create an archive"):
             from tidewheel.jobs.create import create
 
-        return create(self.job, None if example is None else self.slots(example)[0])
+        with dead_java_told():
+            return create(self.job, None if example is None else self.slots(example)[0])
 
     def update(
         self,
@@ -106,7 +108,8 @@ class Writing(Handle):
         refuse_derived(self, "expire")
         confirmed = _confirmations(allow_future, allow_jump)
         slot = self._last_complete_slot() if through is None else self.slots(through)[0]
-        return expire(self.job, slot, confirmed=confirmed, dry_run=dry_run)
+        with dead_java_told():
+            return expire(self.job, slot, confirmed=confirmed, dry_run=dry_run)
 
     def migrate(self, generation: Generation | None = None, *, rebuild: bool = False, dry_run: bool = False) -> Outcome:
         """Move to another layout, that of the archive file unless one is given.
@@ -121,7 +124,8 @@ class Writing(Handle):
             # All in the layout that it has can be made anew without a file.
             same = rebuild and self.file is None
             generation = self.snapshot().definition.current if same else self.job.require_file().generation
-        return migrate(self.job, generation, relocate=rebuild, dry_run=dry_run)
+        with dead_java_told():
+            return migrate(self.job, generation, relocate=rebuild, dry_run=dry_run)
 
     def forget(self, keys: Iterable[Sequence[Any]] = (), *, where: str = "", dry_run: bool = False) -> Forgotten:
         """Remove the records of keys, each a sequence of values, or those that an SQL predicate selects, for good.
@@ -132,7 +136,8 @@ class Writing(Handle):
         from tidewheel.commits.forget import forget
 
         refuse_derived(self, "forget")
-        return forget(self.job, keys=keys, where=where, dry_run=dry_run)
+        with dead_java_told():
+            return forget(self.job, keys=keys, where=where, dry_run=dry_run)
 
     def undo(self, to_version: int | None = None, *, dry_run: bool = False) -> Undone:
         """Go back to an earlier version, the one before the last operation unless another is named."""
@@ -196,7 +201,8 @@ class Writing(Handle):
         if not dry_run:
             self.queries.observe()
         job = replace(self.job, planned=on_plan) if on_plan else self.job
-        return update(job, slots, confirmed=confirmed, dry_run=dry_run)
+        with dead_java_told():
+            return update(job, slots, confirmed=confirmed, dry_run=dry_run)
 
     def _last_complete_slot(self) -> int:
         """By the wall clock; an archive of historic data has no present to go by."""

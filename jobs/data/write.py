@@ -7,9 +7,11 @@ behind is not picked up.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import reduce
 from time import monotonic, sleep
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -43,6 +45,7 @@ LOCAL_FILES = {
 }
 LOCAL_FILES_JAR = "hadoop-bare-naked-local-fs"
 TASKS_END_S = 30
+_READING = re.compile(r"Encountered error while reading file (\S+?)\.?\s")
 
 
 def write_work(
@@ -130,11 +133,17 @@ def _end_writers(spark: SparkSession) -> None:
 def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:
     """A Spark failure by what the caller can do about it."""
     text = str(error)
-    said = _deepest(text) or first_line(error)
+    said = f"{_deepest(text) or first_line(error)}{_file_read(text)}"
     return machine_fault(text, f"while writing to {job.location.uri}", said) or InvalidInput(
         f"Spark could not carry out the update: {said}. Nothing was changed",
         "if it names a source file, check that file; if a value cannot be cast, use try_cast in [archive] expires_at",
     )
+
+
+def _file_read(text: str) -> str:
+    """The file that was being read, where the innermost cause does not name it: an archive of a format that was cut."""
+    found = _READING.search(text)
+    return f", in {unquote(found[1]).removeprefix('file://')}" if found else ""
 
 
 def _deepest(text: str) -> str:

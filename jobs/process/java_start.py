@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from struct import unpack_from
@@ -112,6 +113,7 @@ _begun: list[StartingJava] = []
 
 def begin_java() -> None:
     """Start Spark's Java, unless there is one, and wait for nothing: `session.py` takes it from here."""
+    let_go_of_dead_java()
     if not _begun and not is_there():
         require_java()
         environment = dict(os.environ)
@@ -129,6 +131,23 @@ def is_there() -> bool:
     pyspark = sys.modules.get("pyspark")
     context = getattr(pyspark, "SparkContext", None)
     return _RUNNING_VARIABLE in os.environ or getattr(context, "_gateway", None) is not None
+
+
+def let_go_of_dead_java() -> None:
+    """Forget a Java that was started here and has ended, so that the next piece of work starts a new one.
+
+    PySpark holds on to it for good, and fails for good.
+    """
+    pyspark = sys.modules.get("pyspark")
+    context = getattr(pyspark, "SparkContext", None)
+    process = getattr(getattr(context, "_gateway", None), "proc", None)
+    if context is None or process is None or process.poll() is None:
+        return
+    with suppress(Exception):  # its end of the line is broken already
+        context._gateway.shutdown()
+    context._gateway = context._jvm = context._active_spark_context = None
+    session = sys.modules["pyspark.sql"].SparkSession
+    session._instantiatedSession = session._activeSession = None
 
 
 def spark_home() -> Path:

@@ -12,6 +12,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tidewheel.jobs.process.java import not_started, start_java
+from tidewheel.jobs.process.java_start import let_go_of_dead_java
 from tidewheel.jobs.process.settings import cluster_secret, session_settings
 
 # PySpark prints each mistake in SQL with its traceback as JSON to standard error, before it raises it.
@@ -20,6 +21,7 @@ _CONTEXTS_LOGGED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 def open_session(name: str = "tidewheel") -> SparkSession:
     """The running session, or a new one; spark-defaults.conf is honoured where it does not contradict."""
+    let_go_of_dead_java()
     running = SparkSession.getActiveSession()
     if running is not None:
         return running

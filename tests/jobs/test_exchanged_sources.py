@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -154,6 +155,17 @@ def test_text_that_gives_no_record_is_a_batch_only_where_it_holds_none(
     with pytest.raises(InvalidInput, match="gave no record, although its files hold text"):
         update(job, [0])
     assert job.snapshot().version == 0
+
+
+@pytest.mark.nightly
+def test_a_packed_file_that_was_cut_is_named(archive: SmallArchive) -> None:
+    path, job = source_path(archive, "json.gz"), job_of(archive, "json")
+    source = replace(job.require_file().source, path=str(path).replace("0.", "{slot}."))
+    packed = gzip.compress(text_of("json", "a", 5000).encode())
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InvalidInput) as caught:
+        update(replace(job, file=replace(job.require_file(), source=source)), [0])
+    assert str(path) in caught.value.message
 
 
 @pytest.mark.nightly

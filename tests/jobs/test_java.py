@@ -122,3 +122,42 @@ def test_ctrl_c_while_java_starts_leaves_none_behind(monkeypatch: pytest.MonkeyP
     finally:
         starting.process.kill()
         starting.process.communicate()
+
+
+@pytest.mark.nightly
+def test_a_process_whose_java_died_says_so_and_starts_another(tmp_path: Path) -> None:
+    """By the Python API, in a process of its own: what failed is told once, and the next call works."""
+    tide = TomlArchive(tmp_path)
+    tide.write_file(clock="data")
+    tide.write_batches(range(4))
+    program = f"""
+import os, signal
+import tidewheel
+from tidewheel.indexing.errors import Unavailable
+from pyspark import SparkContext
+archive = tidewheel.open({str(tide.path)!r})
+archive.create()
+archive.update({tide.axis.name(0)!r})
+# Between two updates.
+SparkContext._gateway.proc.kill(); SparkContext._gateway.proc.wait()
+archive.update({tide.axis.name(1)!r})
+# In the middle of one.
+def planned(state, plan):
+    SparkContext._gateway.proc.kill()
+try:
+    archive.update({tide.axis.name(2)!r}, on_plan=planned)
+except Unavailable as error:
+    print("told:", error.message)
+archive.update({tide.axis.name(2)!r})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tide.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=2 * WAIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert tide.applied() == [0, 1, 2]
