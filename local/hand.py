@@ -7,6 +7,7 @@ the ledger just as Spark's files are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.procedure import Hits, Lap, Swept, Try
+from tidewheel.commits.side_tables import SideTable
 from tidewheel.commits.side_tables_in_use import filled_tables
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import counted, read_back
@@ -26,6 +28,7 @@ from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.local.files import Shape, SortedFiles
 from tidewheel.local.keys import Wanted, digest_of, knows, spells, typed_keys
 from tidewheel.local.rows import Rows, file_schema, matching_cells, rows_of, sorted_rows
+from tidewheel.local.set_aside import keys_in_json
 from tidewheel.local.side_by_side import side_by_side
 from tidewheel.local.thinned_files import of_keys, write_thinned
 from tidewheel.storage.machine import machine_fault
@@ -82,15 +85,19 @@ class LocalHand:
         return [digest_of(columns, list(row.values()), salt) for row in known.to_pylist()]
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> Swept:
-        """Remove the selected records from the side tables. To read those that are kept as JSON takes Spark's types."""
+        """Remove the selected records from the side tables, whose keys are columns or lie in JSON."""
         filled = filled_tables(job)
-        if any(side.record for side in filled):
-            raise BeyondThisHand("records that were set aside are read with Spark")
         if not filled:
             return Swept()
-        keys = self._keys(job.snapshot(), selection)
-        found = Wanted(keys)
-        return Swept(sum(side.sweep(job.location, found.places, dry_run=dry_run) for side in filled))
+        wanted = Wanted(self._keys(job.snapshot(), selection))
+
+        def places(side: SideTable, rows: pa.Table) -> list[int]:
+            keys = keys_in_json(rows.column(side.record).to_pylist(), wanted.keys.schema) if side.record else rows
+            if keys is None:
+                raise BeyondThisHand("keys of records that were set aside are written as only Spark reads them")
+            return wanted.places(keys)
+
+        return Swept(sum(side.sweep(job.location, partial(places, side), dry_run=dry_run) for side in filled))
 
     def _keys(self, snapshot: Snapshot, selection: Selection) -> pa.Table:
         schema = pa.schema([file_schema(snapshot).field(name) for name in snapshot.definition.key])

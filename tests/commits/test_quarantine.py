@@ -116,8 +116,14 @@ TYPED = {
 }
 
 
+# The second of the keys, of the kinds for which no Spark is started.
+BY_THIS_PROCESS = {"text": "c", "day": "2026-01-02", "moment": "1970-01-01T00:00:00.000002Z"}
+
+
 @pytest.mark.parametrize("kind", TYPED)
-def test_a_forget_finds_values_of_any_type_in_quarantine(tmp_path: Path, spark: Any, kind: str) -> None:
+def test_a_forget_finds_values_of_any_type_in_quarantine(
+    tmp_path: Path, spark: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arrow_type, keys, first = TYPED[kind]
     archive = SmallArchive(tmp_path, generation_of())
     archive.write(0, [Record(0, 2, "a", 1), Record(0, 2, "b", 2)])
@@ -132,3 +138,7 @@ def test_a_forget_finds_values_of_any_type_in_quarantine(tmp_path: Path, spark: 
     assert len(quarantined(job)) == 2
     assert forget(job, where=f"key = {first}").quarantined_forgotten == 1
     assert [one.record["body"] for one in quarantined(job)] == [2]
+    if kind in BY_THIS_PROCESS:
+        monkeypatch.setenv("TIDEWHEEL_HAND", "local")
+        assert forget(job, keys=[(BY_THIS_PROCESS[kind],)]).quarantined_forgotten == 1
+        assert quarantined(job) == []

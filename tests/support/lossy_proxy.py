@@ -79,7 +79,7 @@ def _handler(proxy: LossyProxy, target: str) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def pass_on(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = self.body()
             if proxy.away:
                 self.fail(proxy.away)
                 return
@@ -96,6 +96,16 @@ def _handler(proxy: LossyProxy, target: str) -> type[BaseHTTPRequestHandler]:
                 self.fail(proxy.away or Away.FAILS)
             else:
                 self.reply(answer.status, dict(answer.getheaders()), content)
+
+        def body(self) -> bytes:
+            """The body as it came, chunks in their frames."""
+            if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+                return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            frames: list[bytes] = []
+            while not frames or int(frames[-1].partition(b";")[0], 16):
+                size = self.rfile.readline()
+                frames += [self.rfile.read(int(size.partition(b";")[0], 16) + 2), size]
+            return b"".join(frame for at in range(0, len(frames), 2) for frame in (frames[at + 1], frames[at]))
 
         def fail(self, how: Away) -> None:
             match how:
