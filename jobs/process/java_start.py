@@ -145,9 +145,10 @@ def let_go_of_dead_java() -> None:
         return
     with suppress(Exception):  # its end of the line is broken already
         context._gateway.shutdown()
-    context._gateway = context._jvm = context._active_spark_context = None
-    session = sys.modules["pyspark.sql"].SparkSession
-    session._instantiatedSession = session._activeSession = None
+    for name in ("_gateway", "_jvm", "_active_spark_context"):
+        setattr(context, name, None)
+    for name in ("_instantiatedSession", "_activeSession"):
+        setattr(sys.modules["pyspark.sql"].SparkSession, name, None)
 
 
 def spark_home() -> Path:
