@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from tidewheel.storage.piece_checksums import wrong_bytes
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 # What reading a file may raise: a flipped bit makes names that are no text and numbers that are too large.
-READ_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError, OverflowError, MemoryError)
+READ_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError, OverflowError, MemoryError, zlib.error)
 
 
 def faulty_file(snapshot: Snapshot, files: Sequence[FileFact]) -> TidewheelError | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.indexing.extras import not_installed
-from tidewheel.indexing.printable import printable
+from tidewheel.indexing.printable import one_line, printable
 
 STATE = "What the history shows as committed stays"
 
@@ -76,9 +77,15 @@ def _damaged(error: Exception, archive: str) -> TidewheelError | None:
     from tidewheel.local.standing.damage import damage_behind
 
     try:
-        return damage_behind(error, tidewheel.archive.open(archive).job)
+        found = damage_behind(error, tidewheel.archive.open(archive).job)
     except Exception as another:  # what failed first is told
         return another if isinstance(another, TidewheelError) else None
+    if found or getattr(error, "errno", None) is not None:  # which the system gives, and no reader of a file's content
+        return found
+    return Damaged(
+        f"a file that the newest version of {archive} does not name cannot be read: {one_line(str(error))}",
+        f"find what is damaged: {shlex.join(['tidewheel', 'audit', archive])}",
+    )
 
 
 def _unexpected(error: Exception) -> TidewheelError:
