@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.literature.joins.family import Joins
 from tidewheel.queries.literature.patterns.family import Patterns
 from tidewheel.queries.literature.trace import Family, Played, Trace
 
-FAMILIES: tuple[Family, ...] = (Patterns(),)
+FAMILIES: tuple[Family, ...] = (Patterns(), Joins())
 NAMES: tuple[str, ...] = tuple(name for family in FAMILIES for name in family.names)
 
 

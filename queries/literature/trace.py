@@ -23,6 +23,7 @@ class Played:
     until: int
     every: int = 1
     internal: bool = False
+    expected: str = ""  # of a model, before it is played
 
     @property
     def runs(self) -> range:
@@ -31,7 +32,8 @@ class Played:
 
 @dataclass(frozen=True)
 class Trace:
-    """`answers` are those of the runs. `lost` are results that were born and dead between two runs."""
+    """`answers` are those of the runs. `lost` are results that were born and dead between two runs, `restored`
+    those of them that were reported late."""
 
     engine: str
     answers: tuple[Answer, ...]
@@ -39,6 +41,7 @@ class Trace:
     held_most: int
     results: int
     lost: int
+    restored: int = 0
 
     @property
     def operations_sum(self) -> int:

@@ -14,7 +14,7 @@ from tidewheel.queries.literature.joins.engine import JoinEngine
 from tidewheel.queries.literature.joins.generated_arrivals import generate, join_of, turns_per_unit
 from tidewheel.queries.literature.joins.lazy import Lazy
 from tidewheel.queries.literature.joins.lazy_restore import LazyRestore
-from tidewheel.queries.literature.joins.playing import play
+from tidewheel.queries.literature.joins.playing import play_by_run
 from tidewheel.queries.literature.joins.window_join import WindowJoin
 from tidewheel.queries.statements.join_costs import NO_RESTORE, RESTORE, cost, hashed_cost, lazy_cost
 from tidewheel.queries.statements.join_sizes import JoinInput, result_rate
@@ -47,7 +47,7 @@ def _counted(
     warm = max(one.length for one in inputs) * turns
     runs = range(slide * turns, (int(warm) // turns + units) * turns + 1, slide * turns)
     before = (0, 0)
-    for now, _ in play(engine, generate(inputs, int(warm) // turns + units, seed), runs):
+    for now, _ in play_by_run(engine, generate(inputs, int(warm) // turns + units, seed), runs):
         if now <= warm:
             before = (engine.counts.comparisons, engine.counts.results)
     after = (engine.counts.comparisons, engine.counts.results)

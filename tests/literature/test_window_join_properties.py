@@ -23,7 +23,7 @@ from tidewheel.queries.literature.joins.lazy_engine import LazyEngine, by_sorted
 from tidewheel.queries.literature.joins.lazy_naive import LazyNaive
 from tidewheel.queries.literature.joins.lazy_restore import LazyRestore
 from tidewheel.queries.literature.joins.oracle import all_results, live, not_restored, restored
-from tidewheel.queries.literature.joins.playing import play
+from tidewheel.queries.literature.joins.playing import play, play_by_run
 from tidewheel.queries.literature.joins.window_join import Arrival, JoinWindow, Result, WindowJoin, arrival
 
 TICKS = 16
@@ -145,11 +145,10 @@ def test_the_index_holds_the_live_results_with_restore_and_without() -> None:
         ways = [(engine, IndexedJoin(join, case.slide, rows, columns)) for engine in (lazy, eager)]
         contents, everything = [], all_results(join, case.arrivals)
         for engine, index in ways:
-            for now, results in play(engine, case.arrivals, case.runs):
-                if now in case.runs and engine.previous == now:
-                    index.update(int(now), results)
-                    assert index.touched_last <= rows + columns - 1
-                    assert Counter(index.content()) == Counter(live(join, everything, now))
+            for now, results in play_by_run(engine, case.arrivals, case.runs):
+                index.update(int(now), results)
+                assert index.touched_last <= rows + columns - 1
+                assert Counter(index.content()) == Counter(live(join, everything, now))
             contents.append(Counter(index.content()))
         assert contents[0] == contents[1]
         assert len(ways[1][1].log) == len(everything)
@@ -191,15 +190,12 @@ def test_count_windows_at_random() -> None:
         everything = all_results(join, _stamped(join, events))
         slide = 1 + seed % 5
         for engine in (Eager(join), Lazy(join, slide), LazyNaive(join, slide), LazyRestore(join, slide)):
-            runs = range(slide, 31, slide) if isinstance(engine, LazyEngine) else range(0)
             found: list[Result] = []
-            for now, results in play(CountWindows(engine), events, runs):
-                assert all(one.sign > 0 or one.ids in _standing(found) for one in results if not one.restored), seed
+            for now, results in play_by_run(CountWindows(engine), events, range(slide, 31, slide)):
                 found += results
-                if not isinstance(engine, LazyEngine) or (results and engine.previous == now):
-                    alive = Counter(one.ids for one in live(join, everything, now))
-                    assert _standing(found) == alive, (seed, engine.name, now)
+                alive = Counter(one.ids for one in live(join, everything, now))
+                assert _standing(found) == alive, (seed, engine.name, now)
             if isinstance(engine, Eager | LazyRestore):
-                until = 30 if isinstance(engine, Eager) else 30 // slide * slide
+                until = 30 // slide * slide
                 born = Counter(one.ids for one in everything if one.ts <= until)
                 assert Counter(one.ids for one in found if one.sign > 0) == born, seed

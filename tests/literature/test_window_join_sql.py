@@ -14,7 +14,7 @@ from tests.support.window_joins import arrivals_of, join_of, random_arrivals, ve
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.joins.lazy import Lazy
 from tidewheel.queries.literature.joins.lazy_restore import LazyRestore
-from tidewheel.queries.literature.joins.playing import play
+from tidewheel.queries.literature.joins.playing import play_by_run
 from tidewheel.queries.literature.joins.set_oriented import decomposed, one_shot
 from tidewheel.queries.literature.joins.window_join import Arrival, Result, WindowJoin, time_windows
 
@@ -52,10 +52,9 @@ def _compare(engine: duckdb.DuckDBPyConnection, join: WindowJoin, arrivals: list
     _store(engine, count, arrivals)
     for loops in (LazyRestore(join, slide), Lazy(join, slide, loses=True)):
         restore = isinstance(loops, LazyRestore)
-        for now, results in play(loops, arrivals, range(slide, until + 1, slide)):
-            if loops.previous == now:
-                for form in FORMS:
-                    assert _reported(engine, form, count, restore, int(now), slide) == _looped(results), (form, now)
+        for now, results in play_by_run(loops, arrivals, range(slide, until + 1, slide)):
+            for form in FORMS:
+                assert _reported(engine, form, count, restore, int(now), slide) == _looped(results), (form, now)
 
 
 @pytest.mark.parametrize("name", ["W1", "W2", "W3", "W4"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tidewheel.queries.literature.joins.playing import Player, play
+from tidewheel.queries.literature.joins.playing import Player, play_by_run
 from tidewheel.queries.literature.joins.window_join import Arrival, Result, WindowJoin, arrival, time_windows
 
 VECTORS = Path(__file__).parent.parent / "literature" / "vectors" / "window_joins.json"
@@ -44,9 +44,8 @@ def words(results: Iterable[Result]) -> list[str]:
 
 
 def by_run(engine: Player, arrivals: Iterable[Arrival], runs: Iterable[float]) -> dict[str, list[Result]]:
-    """Return the results of each run of a lazy engine: its arrivals give none."""
-    moments = list(runs)
-    return {str(now): results for now, results in play(engine, arrivals, moments) if now in moments}
+    """Return the results since the run before, of each run."""
+    return {str(now): results for now, results in play_by_run(engine, arrivals, runs)}
 
 
 def random_arrivals(chance: Random, join: WindowJoin, ticks: int, keys: int, *, variable: bool) -> list[Arrival]:

@@ -25,16 +25,46 @@ def derive() -> None:
 
 
 @command
-@click.option("--stream", required=True, metavar="QUERY", help="A generated one: Q1, Q1 telnet, Q2, Q2 pairs, Q3, Q4.")
-@click.option("--engine", "engines", multiple=True, metavar="NAME", help="NT, DIRECT, UPA(10), ...  [default: UPA(10)]")
+@click.option(
+    "--stream",
+    required=True,
+    metavar="QUERY",
+    help="A generated one: Q1, Q1 telnet, Q2, Q2 pairs, Q3, Q4; Table 5.3, Table 5.5, Table 5.6.",
+)
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    metavar="NAME",
+    help="NT, DIRECT, UPA(10), ...; of joins eager, eager_lazyexp, lazy_naive, lazy, lazyR, and lazy(10): with 10"
+    " hash buckets.  [default: UPA(10); of a table lazyR]",
+)
 @click.option("--compare", is_flag=True, help="All engines side by side.")
 @click.option("--window", default=50, show_default=True, type=click.IntRange(1, 10_000), help="In ticks.")
 @click.option("--sources", default=20, show_default=True, type=click.IntRange(1), help="Different source IPs.")
 @click.option("--ftp", default=0.3, show_default=True, type=click.FloatRange(0, 1), help="The share of ftp.")
-@click.option("--ticks", type=click.IntRange(1, 100_000), metavar="N", help="[default: 4 windows]")
-@click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ticks from one run to the next.")
+@click.option(
+    "--ticks", type=click.IntRange(1, 100_000), metavar="N", help="[default: 4 windows; of a table 150 units of time]"
+)
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Ticks from one run to the next.  [default: 1; of a table 10 units of time]",
+)
+@click.option(
+    "--order",
+    default="augmented",
+    show_default=True,
+    metavar="ORDER",
+    help="Of a table's join: by size, initial, augmented, exhaustive, or 2,1,3,4.",
+)
 @click.option("--internal", is_flag=True, help="INTERNAL windows: results stay when their tuples leave.")
-@click.option("--judge/--no-judge", default=True, help="Compare each answer with one from scratch (slow).")
+@click.option(
+    "--judge/--no-judge",
+    default=None,
+    help="Compare each answer with one from scratch (slow).  [default: judge; of a table not]",
+)
 @click.option("--seed", default=1, show_default=True, type=int, help="Of the generated stream.")
 def trace(
     output: Output,
@@ -45,9 +75,10 @@ def trace(
     sources: int,
     ftp: float,
     ticks: int | None,
-    every: int,
+    every: int | None,
+    order: str,
     internal: bool,
-    judge: bool,
+    judge: bool | None,
     seed: int,
 ) -> None:
     """Play the queries of the literature's experiments through its engines, and count.
@@ -57,22 +88,32 @@ def trace(
     negation below the join). NT tells of every end by a negative tuple, DIRECT looks at each record's end, UPA(n)
     chooses by the update pattern of each edge, with calendar queues of n days.
 
+    The tables are joins of three windows or four, by one attribute. eager joins each tuple as it comes, lazy joins at
+    each run and loses results that came and went in between, lazyR reports those late.
+
     \b
     Examples:
       tidewheel derive trace --stream Q1 --engine 'UPA(10)'
       tidewheel derive trace --stream Q3 --compare --every 10
       tidewheel derive trace --stream 'Q1 telnet' --engine NT --every 5 --json
+      tidewheel derive trace --stream 'Table 5.5' --engine eager --engine 'lazy(10)' --engine 'lazyR(10)'
     """  # fmt: skip
     from tidewheel.queries.literature.engines import NAMES
+    from tidewheel.queries.literature.joins.tables import TABLES, play_table
     from tidewheel.queries.literature.patterns.generated_streams import Links
     from tidewheel.queries.literature.patterns.playing import play_links
     from tidewheel.queries.literature.trace import judged
 
-    links = Links(window, sources, ftp, seed)
-    played = play_links(stream, links, ticks or 4 * window, every, internal=internal)
+    is_table = stream in TABLES
+    if is_table:
+        played = play_table(stream, order, ticks or 150, every or 10, seed, internal=internal)
+    else:
+        links = Links(window, sources, ftp, seed)
+        played = play_links(stream, links, ticks or 4 * window, every or 1, internal=internal)
+    chosen = engines or (("lazyR",) if is_table else ("UPA(10)",))
     with output.working("playing"):
-        truth = judged(played) if judge else None
-        found = _traces(played, NAMES if compare else engines or ("UPA(10)",), is_compared=compare)
+        truth = judged(played) if judge or (judge is None and not is_table) else None
+        found = _traces(played, NAMES if compare else chosen, is_compared=compare or len(chosen) > 1)
 
     from tidewheel.views.tracing import trace_json, traces_view
 

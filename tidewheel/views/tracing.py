@@ -27,7 +27,7 @@ def _agreement(trace: Trace, truth: Truth) -> str:
 
 def traces_view(played: Played, found: Found, truth: Truth) -> RenderableType:
     table = plain_table(
-        "engine", "operations", "per 1,000 tuples", "held at most", "results", "lost", "as the judge", left=(0,)
+        "engine", "operations", "per 1,000 tuples", "held at most", "results", "lost", "late", "as the judge", left=(0,)
     )
     tuples = len(played.history.arrivals)
     refused = []
@@ -38,11 +38,19 @@ def traces_view(played: Played, found: Found, truth: Truth) -> RenderableType:
         per_thousand = f"{1000 * one.operations_sum / tuples:,.0f}"
         held, lost = f"{one.held_most:,}", f"{one.lost:,} ({one.lost / max(1, one.results):.1%})"
         table.add_row(
-            name, f"{one.operations_sum:,}", per_thousand, held, f"{one.results:,}", lost, _agreement(one, truth)
+            name,
+            f"{one.operations_sum:,}",
+            per_thousand,
+            held,
+            f"{one.results:,}",
+            lost,
+            f"{one.restored:,}",
+            _agreement(one, truth),
         )
     said = f"{tuples:,} tuples in {played.until:,} ticks, a run every {played.every}"
     last = [_last_answer(played, one) for one in found.values() if isinstance(one, Trace)][: len(found) == 1]
-    return Group(Text(plan_text(played.plan)), Text(said), table, *map(Text, refused), *last)
+    expected = [Text(played.expected)] if played.expected else []
+    return Group(Text(plan_text(played.plan)), Text(said), *expected, table, *map(Text, refused), *last)
 
 
 def _last_answer(played: Played, trace: Trace) -> Text:
@@ -59,6 +67,7 @@ def trace_json(played: Played, found: Found, truth: Truth) -> dict[str, Any]:
         "tuples": len(played.history.arrivals),
         "ticks": played.until,
         "every": played.every,
+        "expected": played.expected,
         "engines": {name: _engine_json(played, one, truth) for name, one in found.items()},
     }
 
@@ -75,6 +84,7 @@ def _engine_json(played: Played, one: Trace | InvalidInput, truth: Truth) -> dic
         "held_most": one.held_most,
         "results": one.results,
         "lost": one.lost,
+        "restored": one.restored,
         "as_the_judge": None if truth is None else list(one.answers) == list(truth),
         "answers": answers,
     }

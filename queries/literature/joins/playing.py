@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
@@ -15,17 +16,19 @@ class Player(Protocol):
     def run(self, now: float) -> list[Result]: ...
 
 
-def play(
-    engine: Player, arrivals: Iterable[Arrival], runs: Iterable[float] = ()
-) -> Iterator[tuple[float, list[Result]]]:
-    """Give the results of each arrival and each run, with the moment."""
-    due = iter(runs)
-    following = next(due, None)
+def play(engine: Player, arrivals: Iterable[Arrival]) -> Iterator[tuple[float, list[Result]]]:
+    """Give the results of each arrival, with its moment."""
     for stream, record in arrivals:
-        while following is not None and following < record.ts:
-            yield following, engine.run(following)
-            following = next(due, None)
         yield record.ts, engine.arrive(stream, record)
-    while following is not None:
-        yield following, engine.run(following)
-        following = next(due, None)
+
+
+def play_by_run(
+    engine: Player, arrivals: Iterable[Arrival], runs: Iterable[float]
+) -> Iterator[tuple[float, list[Result]]]:
+    """Give the results since the run before, of each run: it comes after all that came by its moment."""
+    waiting = deque(arrivals)
+    for now in runs:
+        found: list[Result] = []
+        while waiting and waiting[0].record.ts <= now:
+            found += engine.arrive(*waiting.popleft())
+        yield now, found + engine.run(now)
