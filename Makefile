@@ -73,7 +73,7 @@ advisories: setup ## Known advisories for everything in the locks (needs osv.dev
 
 .PHONY: soak
 soak: setup ## Thousands of updates in one archive: does anything grow? (hours; resumes; ARGS="--updates 600")
-	$(BIN)/python -m benchmarks.soak $(ARGS)
+	$(BIN)/python -m benchmarks.process.soak $(ARGS)
 
 .PHONY: bench-quick
 bench-quick: setup ## The benchmarks in five minutes (what is measured already is kept; ARGS=--fresh measures anew)

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.bench import Bench
-from benchmarks.profiles import profiles
-from benchmarks.report import adopt, write_report
-from benchmarks.store import RESULTS, Store
+from benchmarks.harness.bench import Bench
+from benchmarks.harness.profiles import profiles
+from benchmarks.harness.report import adopt, write_report
+from benchmarks.harness.store import RESULTS, Store
 from tidewheel.cli import quiet_bridge
 from tidewheel.output import INTERRUPTED
 
@@ -29,9 +29,9 @@ from tidewheel.output import INTERRUPTED
 _OTHERS = {
     "queries": "benchmarks.standing.__main__",
     "sharing": "benchmarks.standing.sharing",
-    "planning": "benchmarks.planning",
-    "headlines": "benchmarks.headlines",
-    "cold": "benchmarks.cold",
+    "planning": "benchmarks.literature.planning",
+    "headlines": "benchmarks.literature.headlines",
+    "cold": "benchmarks.process.cold",
     "scale": "benchmarks.scale.__main__",
 }
 

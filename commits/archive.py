@@ -19,7 +19,7 @@ from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
     from tidewheel.commits.procedure import Hand
-    from tidewheel.commits.side_tables import SideTable
+    from tidewheel.commits.side_tables.side_table import SideTable
     from tidewheel.commits.table import Table
     from tidewheel.indexing.core.plan import Plan
     from tidewheel.indexing.core.state import TableState

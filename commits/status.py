@@ -99,7 +99,7 @@ def _set_aside(job: ArchiveJob, listed: Sequence[StoredFile]) -> dict[str, int] 
     """The quarantine by rule. Cost, if there is one: all receipts, and three of its columns."""
     if not any(file.path.startswith(f"{SIDE_FOLDER}/quarantine/") for file in listed):
         return {}
-    from tidewheel.commits.quarantine import rule_counts
+    from tidewheel.commits.side_tables.quarantine import rule_counts
 
     try:
         return rule_counts(job)

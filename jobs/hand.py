@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.procedure import Hits, Lap, Swept, Try
-from tidewheel.commits.side_tables import SideTable
-from tidewheel.commits.side_tables_in_use import side_tables
+from tidewheel.commits.side_tables.in_use import side_tables
+from tidewheel.commits.side_tables.side_table import SideTable
 from tidewheel.commits.work import Work
 from tidewheel.indexing.core.cells import HASH_MODULUS, Cell
 from tidewheel.indexing.core.layouts import Generation

@@ -1,6 +1,6 @@
 """Update by Spark: `jobs/bring.py` brings the batch, beside the start of Java.
 
-The rest, from the plan to the commit, is `commits/update.py`.
+The rest, from the plan to the commit, is `commits/operations/update.py`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
+from tidewheel.commits.operations.update import Update
 from tidewheel.commits.procedure import Lap, Try
-from tidewheel.commits.update import Update
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.core.guards import NOTHING_CONFIRMED, Confirmations, guard_count

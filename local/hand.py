@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.procedure import Hits, Lap, Swept, Try
-from tidewheel.commits.side_tables import SideTable
-from tidewheel.commits.side_tables_in_use import filled_tables
+from tidewheel.commits.side_tables.in_use import filled_tables
+from tidewheel.commits.side_tables.side_table import SideTable
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import counted, read_back
 from tidewheel.indexing.core.layouts import Generation

@@ -27,8 +27,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from tidewheel.dags.pools import pools_document
-from tidewheel.dags.wording import COMMANDS_VARIABLE
+from tidewheel.dags.build.pools import pools_document
+from tidewheel.dags.tasks.wording import COMMANDS_VARIABLE
 from tidewheel.playground.airflow_commands import write_commands
 from tidewheel.playground.process_trees import stop_trees
 from tidewheel.playground.sqlite_savepoints import LOCAL_SETTINGS
@@ -81,7 +81,7 @@ class EmbeddedAirflow:
     def own_settings(self) -> dict[str, str]:
         """All the configuration there is."""
         bundles = [
-            {"name": name, "classpath": "tidewheel.dags.bundle.ArchivesBundle", "kwargs": kwargs}
+            {"name": name, "classpath": "tidewheel.dags.build.bundle.ArchivesBundle", "kwargs": kwargs}
             for name, kwargs in self._bundles().items()
         ]
         ours = {

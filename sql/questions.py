@@ -20,13 +20,13 @@ from deltalake import Field
 from deltalake.schema import PrimitiveType
 
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
-from tidewheel.sql.access import Access
-from tidewheel.sql.guard import checked_filter, checked_query
-from tidewheel.sql.key_conditions import KeyBetween, KeyCondition, KeyEquals
+from tidewheel.sql.engine.quoting import Sql, join, quote_identifier
+from tidewheel.sql.engine.templates import render
+from tidewheel.sql.keys.access import Access
+from tidewheel.sql.keys.key_conditions import KeyBetween, KeyCondition, KeyEquals
 from tidewheel.sql.pinned_version import PinnedVersion, moment_sql
-from tidewheel.sql.quoting import Sql, join, quote_identifier
-from tidewheel.sql.results import Result
-from tidewheel.sql.templates import render
+from tidewheel.sql.results.result import Result
+from tidewheel.sql.statements.guard import checked_filter, checked_query
 
 if TYPE_CHECKING:
     from tidewheel.sql.session import Session
@@ -198,7 +198,7 @@ def _typed_value(value: Any, column: Field) -> Any:
     """ASCII for a column of text, the most frequent key, is taken as it is: the conversions take long to load."""
     if isinstance(value, str) and value.isascii() and column.type == _TEXT:
         return value
-    from tidewheel.sql.column_types import arrow_schema
+    from tidewheel.sql.engine.column_types import arrow_schema
     from tidewheel.storage.key_values import typed_key
 
     return typed_key(value, column.name, arrow_schema([column]).field(0).type)

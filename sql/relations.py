@@ -18,9 +18,9 @@ from deltalake import Field
 from tidewheel.indexing.core.definition import PARTITION_COLUMNS, STORED_COLUMNS
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged, InvalidInput
-from tidewheel.sql.column_types import arrow_schema, duckdb_type
-from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_list
-from tidewheel.sql.templates import render
+from tidewheel.sql.engine.column_types import arrow_schema, duckdb_type
+from tidewheel.sql.engine.quoting import Sql, join, quote_identifier, quote_list
+from tidewheel.sql.engine.templates import render
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
 
@@ -132,7 +132,7 @@ def files_at(location: Location, shape: Shape) -> Files:
     """How the files of a location are read."""
     if location.is_local:
         return LocalFiles(location)
-    from tidewheel.sql.remote_files import RemoteFiles
+    from tidewheel.sql.engine.remote_files import RemoteFiles
 
     return RemoteFiles(location, shape.arrow)
 

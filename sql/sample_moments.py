@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import duckdb
 
 from tidewheel.indexing.archive_file.sample import says_time
-from tidewheel.sql.quoting import quote_identifier, quote_literal
+from tidewheel.sql.engine.quoting import quote_identifier, quote_literal
 
 # Of people and exports; what Spark reads by itself (2026-11-18T04:00:00Z and its kin) is recognised before.
 _DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y%m%d", "%d-%b-%Y", "%d %b %Y")

@@ -16,8 +16,8 @@ import duckdb
 from tidewheel.indexing.archive_file.sample import Life, Sample, SampleColumn, archive_names, counted_life, spark_name
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import first_line
-from tidewheel.sql.connections import open_connection
-from tidewheel.sql.quoting import quote_identifier, quote_list
+from tidewheel.sql.engine.connections import open_connection
+from tidewheel.sql.engine.quoting import quote_identifier, quote_list
 from tidewheel.sql.sample_moments import Moment, format_option, java_format, moments_in
 
 _READERS = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}

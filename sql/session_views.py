@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import duckdb
 
-from tidewheel.sql.key_conditions import KeyColumn
-from tidewheel.sql.quoting import Sql, join, quote_identifier
-from tidewheel.sql.templates import render
+from tidewheel.sql.engine.quoting import Sql, join, quote_identifier
+from tidewheel.sql.engine.templates import render
+from tidewheel.sql.keys.key_conditions import KeyColumn
 
 ALONE = "live"  # the one archive of a session, whatever its name
 

@@ -3,7 +3,7 @@
 Each leaves a mark before it looks for the other's, so at least one of them sees the other:
 
 - Vacuum raises its floor, the oldest version that it leaves whole, then looks for undos under way. It stops them by a
-  fence (`commits/fence.py`) before it decides what goes.
+  fence (`commits/operations/fence.py`) before it decides what goes.
 - An undo opens the newest version, announces itself, then looks at the floor, and goes back no further.
 
 The marks are empty files, `_tidewheel/floor/<version>` and `_tidewheel/undo/<attempt>`.

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.support.archives import SmallArchive
-    from tests.support.running_cluster import Running
+    from tests.support.archives.small_archive import SmallArchive
+    from tests.support.services.running_cluster import Running
 
 # Tests are many short Spark jobs: the optimising compiler and parallel collectors cost them more than they give.
 # Measured here: half the processor time of a session, its first update and thirty more.
@@ -90,7 +90,7 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def five_slots_built(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SmallArchive:
     """A small archive of five slots in three commits, to be copied and not to be touched."""
-    from tests.support.copies import five_slots
+    from tests.support.archives.copies import five_slots
 
     return five_slots(tmp_path_factory.mktemp("five_slots"))
 
@@ -98,7 +98,7 @@ def five_slots_built(spark: SparkSession, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Running]:
     """The services of docker-compose.yml as processes of this machine; starting them takes most of a minute."""
-    from tests.support.running_cluster import running_cluster
+    from tests.support.services.running_cluster import running_cluster
 
     with running_cluster() as running:
         yield running

@@ -22,9 +22,9 @@ from typing import Any
 
 from pyspark.java_gateway import launch_gateway
 
-from tests.support.archives import SmallArchive, generation_of, random_batch
+from tests.support.archives.small_archive import SmallArchive, generation_of, random_batch
 from tests.support.kill_child import DONE, FOUND, REFUSED, Order, run
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.jobs.audit.compare import audit

@@ -32,7 +32,7 @@ class AskedQueries(ReadQueries):
         A query is what it was when it was answered last, whatever its file says now (`notice` tells). Of a query that
         counts the living, a moment to come is answered by what is stored now.
         """
-        from tidewheel.local.standing.asking import ask
+        from tidewheel.local.standing.ask import ask
 
         with self._damage_named():
             between = (_optional_us(start), _optional_us(end))
@@ -40,7 +40,7 @@ class AskedQueries(ReadQueries):
 
     def answered(self, name: str) -> Query:
         """A query as it was when it was answered last; one that never was, as its file says it."""
-        from tidewheel.local.standing.derivation import answered_query
+        from tidewheel.local.derived.sources import answered_query
 
         return answered_query(self._archive.job, name) or self.query(name)
 
@@ -49,7 +49,7 @@ class AskedQueries(ReadQueries):
 
         Cost: reading the files; where they were touched since the last refresh, understanding them.
         """
-        from tidewheel.local.standing.derivation import answered_query
+        from tidewheel.local.derived.sources import answered_query
 
         if self._archive.file is None or self.are_untouched():
             return ""
@@ -65,7 +65,7 @@ class AskedQueries(ReadQueries):
 
     def as_sql(self, name: str) -> str:
         """What a query means, as plain SQL for its newest report."""
-        from tidewheel.local.standing.looking import newest_report_us
+        from tidewheel.local.standing.explain import newest_report_us
         from tidewheel.local.standing.plain_sql import as_sql
 
         query = self.query(name)
@@ -73,13 +73,13 @@ class AskedQueries(ReadQueries):
 
     def stored_columns(self, name: str) -> dict[str, str]:
         """By the names of a query's groups and outputs, the columns of the answers' table that hold them."""
-        from tidewheel.local.standing.columns import answer_columns
+        from tidewheel.local.partials.stored_columns import answer_columns
 
         return {column: stored for column, (stored, _) in answer_columns(self.query(name)).items()}
 
     def _damage_named(self) -> AbstractContextManager[None]:
         """Around what reads partials and answers: one that cannot be read is named, with what derives it again."""
-        from tidewheel.local.standing.damage import damage_named
+        from tidewheel.local.derived.damage import damage_named
 
         return damage_named(self._archive.job)
 

@@ -29,7 +29,7 @@ from tidewheel.output import BROKEN_PIPE, Output
 # Set by shells that complete a command line; see `tidewheel completion`.
 COMPLETE_VARIABLE = "_TIDEWHEEL_COMPLETE"
 # Who asks for a forget by the command line hears of it from the command.
-_FORGET_LOG = "tidewheel.commits.forget"
+_FORGET_LOG = "tidewheel.commits.operations.forget"
 # PySpark's helpers for tests, which it asks of every value on its way to Java whether numpy is installed.
 _ASKED_BY_PYSPARK = "pyspark.testing.utils"
 
@@ -121,7 +121,7 @@ def _queries_interruptible() -> Iterator[None]:
 
 def _interrupt_queries(heard: int) -> None:
     while number := os.read(heard, 1):
-        room = sys.modules.get("tidewheel.sql.connections")
+        room = sys.modules.get("tidewheel.sql.engine.connections")
         if number[0] == signal.SIGINT and room is not None:
             room.interrupt_all()
 

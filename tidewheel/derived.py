@@ -76,7 +76,7 @@ def row_check(archive: Handle) -> RowCheck | None:
     """How a deep audit checks the rows of a derived archive: by deriving them again. Others are left to Spark."""
     if not derived_name(archive):
         return None
-    from tidewheel.local.standing.auditing import derived_findings
+    from tidewheel.local.standing.derived_audit import derived_findings
 
     return lambda snapshot, facts: derived_findings(archive.job, snapshot, facts)
 

@@ -15,7 +15,7 @@ from tidewheel.indexing.rules.course import Course, course_of
 from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
-    from tidewheel.commits.quarantine import Quarantined
+    from tidewheel.commits.side_tables.quarantine import Quarantined
     from tidewheel.indexing.core.receipts import Receipt
     from tidewheel.indexing.cost.advisor import Advice, Constraints
     from tidewheel.indexing.cost.forecast import Forecast
@@ -74,7 +74,7 @@ class Looking(Handle):
         `[one.text or one.record for one in archive.quarantined() if one.rule == "malformed"]`. Only batches that count
         are asked: a slot that was brought again has what its newest batch set aside.
         """
-        from tidewheel.commits.quarantine import quarantined
+        from tidewheel.commits.side_tables.quarantine import quarantined
 
         return quarantined(self.job, None if start is None else self.slots(start, end))
 
@@ -111,7 +111,7 @@ class Looking(Handle):
     def forecast(self, updates: int, *, assume_last: int = 0) -> Forecast:
         """What the next updates will expire and rewrite; with `assume_last`, batches like the mean of so many slots."""
         from tidewheel.indexing.cost.forecast import forecast
-        from tidewheel.measures import cells_with_bytes
+        from tidewheel.indexing.cost.measures import cells_with_bytes
         from tidewheel.storage.ledger_store import state_of
 
         state = state_of(self.snapshot())
@@ -133,7 +133,7 @@ class Looking(Handle):
         `probe_rows`: how many records a probe answers.
         """
         from tidewheel.indexing.cost.advisor import Constraints, advise
-        from tidewheel.measures import workload_of
+        from tidewheel.indexing.cost.measures import workload_of
         from tidewheel.storage.ledger_store import state_of
 
         received = workload_of(state_of(self.snapshot()), last)

@@ -74,7 +74,7 @@ def _damaged(error: Exception, archive: str) -> TidewheelError | None:
     if not archive or not isinstance(error, READ_ERRORS):
         return None
     import tidewheel.archive
-    from tidewheel.local.standing.damage import damage_behind
+    from tidewheel.local.derived.damage import damage_behind
 
     try:
         found = damage_behind(error, tidewheel.archive.open(archive).job)

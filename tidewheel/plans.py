@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.literature.placement.optimizers import OPTIMIZERS, optimizer_named
+from tidewheel.queries.literature.placement.placed_nodes import Optimizer, Placement, Setting
 from tidewheel.queries.planning.catalogue import PLANNERS, planner_named
 from tidewheel.queries.planning.certificate import certificate
 from tidewheel.queries.planning.cost_model import INFINITE
 from tidewheel.queries.planning.known import PANES, Known
 from tidewheel.queries.planning.loom import Loom
-from tidewheel.queries.planning.placement.catalogue import OPTIMIZERS, optimizer_named
-from tidewheel.queries.planning.placement.nodes import Optimizer, Placement, Setting
 from tidewheel.queries.planning.plan import Plan, Planner
 from tidewheel.queries.planning.planners.set_partition import NAME, set_partition
 from tidewheel.queries.planning.standing_requests import Pool, pools

@@ -1,7 +1,7 @@
 """An archive's query files, read and understood: which queries ask it, what is wrong, what was compiled before.
 
 Files that nobody has touched since the last refresh are not parsed, and a text that was compiled once is not compiled
-again: the answers' definition holds the queries with digests of both (`local/standing/packing.py`).
+again: the answers' definition holds the queries with digests of both (`local/standing/stored_queries.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidewheel.query_files import QueryFiles, archive_names
 
 if TYPE_CHECKING:
     from tidewheel.handle import Handle
-    from tidewheel.local.standing.compiling import Understood
+    from tidewheel.local.standing.compile import Understood
 
 
 class ReadQueries:
@@ -48,8 +48,8 @@ class ReadQueries:
 
     def understood(self) -> Understood:
         """The queries that can be answered, and what is wrong with the others: a fault of one is its own."""
-        from tidewheel.local.standing.compiling import Understood
-        from tidewheel.local.standing.derivation import answered
+        from tidewheel.local.derived.sources import answered
+        from tidewheel.local.standing.compile import Understood
 
         files, kept = self.files(), answered(self._archive.job)
         self._read = files
@@ -73,7 +73,7 @@ class ReadQueries:
 
     def are_untouched(self) -> bool:
         """Whether nothing was wrong with the query files at the last refresh, and nobody has touched them since."""
-        from tidewheel.local.standing.derivation import answered_files
+        from tidewheel.local.derived.sources import answered_files
 
         digest = self._digest(self.files())
         return bool(digest) and digest == answered_files(self._archive.job)
@@ -96,19 +96,19 @@ class ReadQueries:
 
     def _compiled(self, texts: list[QueryText], known: Mapping[str, Query] = MappingProxyType({})) -> Understood:
         """These queries; `known` are some that were compiled before, by the digests of their texts."""
-        from tidewheel.local.standing.compiling import understood
+        from tidewheel.local.standing.compile import understood
 
         return understood(texts, self._archive.snapshot(), self._inserted_at, known)
 
     def _digest(self, files: QueryFiles) -> str:
         """A digest of the files and of all that they are compiled against."""
-        from tidewheel.local.standing.compiling import basis_of
+        from tidewheel.local.standing.compile import basis_of
 
         return files.digest(f"{self._inserted_at} {basis_of(self._archive.snapshot())}")
 
     def _standing(self) -> Understood:
         """The queries that are answered: those that are understood, and those that were before somebody broke them."""
-        from tidewheel.local.standing.derivation import answered_queries
+        from tidewheel.local.derived.sources import answered_queries
 
         found = self.understood()
         before = found.as_before(answered_queries(self._archive.job)) if found.faults else ()

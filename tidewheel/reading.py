@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tidewheel.sql.explanations import Explanation
     from tidewheel.sql.questions import Question
-    from tidewheel.sql.results import Result
+    from tidewheel.sql.results.result import Result
 
 
 class Reading(Handle):
@@ -92,7 +92,7 @@ class Reading(Handle):
 
         Of the answers of standing queries (NAME.answers), also one for each query.
         """
-        from tidewheel.sql.views import published_view
+        from tidewheel.sql.published.published_views import published_view
 
         snapshot = self.snapshot()
         if not snapshot.definition.derived:

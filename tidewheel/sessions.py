@@ -81,7 +81,7 @@ def _answers_of(locations: Mapping[str, Location], as_of_us: int | None) -> dict
 
 def _register_answers(session: Session, beside: Iterable[str]) -> None:
     from tidewheel.local.standing.views import answer_views
-    from tidewheel.sql.quoting import Sql, join, quote_identifier
+    from tidewheel.sql.engine.quoting import Sql, join, quote_identifier
 
     views: list[tuple[str, Sql]] = []
     for name in beside:
@@ -95,7 +95,7 @@ def _register_answers(session: Session, beside: Iterable[str]) -> None:
 
 def session_for(query: str, given: Mapping[str, str], *, as_of: Moment | None = None, hold: str = "") -> Session:
     """A session of the archives that a query names; `given` says where those lie that are not known by their name."""
-    from tidewheel.sql.guard import archives_named
+    from tidewheel.sql.statements.guard import archives_named
 
     tables = archives_named(query)
     asked = {name.partition(".")[2] for name in tables if name.startswith(ANSWERS)}

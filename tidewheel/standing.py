@@ -22,13 +22,13 @@ from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.query_files import FOLDER, may_ask
 
 if TYPE_CHECKING:
-    from tidewheel.local.standing.looking import Explained, Standing
+    from tidewheel.local.standing.explain import Explained, Standing
+    from tidewheel.local.standing.outcome import Refreshed
     from tidewheel.local.standing.refresh import Refresh
-    from tidewheel.local.standing.refreshed import Refreshed
     from tidewheel.plans import Asked, PoolPlan
     from tidewheel.queries.planning.known import Known
-    from tidewheel.schedules import Scheduled
-    from tidewheel.what_if import WhatIf
+    from tidewheel.queries.scheduling.forecast import Scheduled
+    from tidewheel.queries.scheduling.what_if import WhatIf
 
 
 class StandingQueries(AskedQueries):
@@ -70,7 +70,7 @@ class StandingQueries(AskedQueries):
         end: Moment | None = None,
     ) -> Refreshed:
         """The same, with what is wrong told in the result."""
-        from tidewheel.local.standing.looking import guard_refresh
+        from tidewheel.local.standing.explain import guard_refresh
         from tidewheel.local.standing.refresh import Refresh
 
         refuse_derived(self._archive, "refresh")
@@ -91,7 +91,7 @@ class StandingQueries(AskedQueries):
 
     def slots_losing(self, slots: Iterable[int]) -> list[int]:
         """The slots, of those in which a predicate finds records, of which answers would not be complete any more."""
-        from tidewheel.local.standing.losing import slots_losing
+        from tidewheel.local.answers.lost_rows import slots_losing
 
         with self._damage_named():
             return slots_losing(self._archive.job, slots)
@@ -105,13 +105,13 @@ class StandingQueries(AskedQueries):
             return
         if not ledger_of(archive.snapshot()).horizon:
             # Only now: nearly no update needs it, and it takes a second to import.
-            from tidewheel.local.standing.derivation import observe_for
+            from tidewheel.local.derived.sources import observe_for
 
             observe_for(archive.job, self.understood().queries)
 
     def _refuse_to_lose(self, queries: list[Query]) -> None:
         """A query whose file is gone loses its answers; by a table's place alone nobody knows where the files lie."""
-        from tidewheel.local.standing.derivation import answered_queries
+        from tidewheel.local.derived.sources import answered_queries
 
         if self._archive.file is not None:
             return
@@ -125,7 +125,7 @@ class StandingQueries(AskedQueries):
 
     def standing(self) -> list[Standing]:
         """The queries with how far their answers reach."""
-        from tidewheel.local.standing.looking import standing
+        from tidewheel.local.standing.explain import standing
 
         with self._damage_named():
             return standing(self._archive.job, list(self._standing().queries), self._archive.axis)
@@ -136,7 +136,7 @@ class StandingQueries(AskedQueries):
         `technique` asks of one, and refuses one that would get the query wrong; `shared` of one state for all windows
         of the query's tree.
         """
-        from tidewheel.local.standing.looking import explained
+        from tidewheel.local.standing.explain import explained
 
         with self._damage_named():
             queries = list(self._standing().queries)
@@ -151,7 +151,7 @@ class StandingQueries(AskedQueries):
 
     def schedule(self, *, budget_s: float | None = None, rate_per_s: float | None = None) -> Scheduled | None:
         """What every scheduler makes of these queries with so many seconds of work per slot; None without queries."""
-        from tidewheel.schedules import scheduled
+        from tidewheel.queries.scheduling.forecast import scheduled
 
         queries = list(self.understood().queries)
         if not queries:
@@ -161,9 +161,9 @@ class StandingQueries(AskedQueries):
 
     def what_if(self, path: Path, *, budget_s: float | None = None, rate_per_s: float | None = None) -> WhatIf:
         """What the queries of a file would come to beside those that are there; nothing is registered."""
-        from tidewheel.local.standing.slot_rows import reader_of
-        from tidewheel.schedules import scheduled
-        from tidewheel.what_if import Stored, WhatIf, newcomer
+        from tidewheel.local.derived.batch_reader import reader_of
+        from tidewheel.queries.scheduling.forecast import scheduled
+        from tidewheel.queries.scheduling.what_if import Stored, WhatIf, newcomer
 
         present = list(self.understood().queries)
         new = self._compiled(self._new_texts(path, {one.name for one in present})).sound()
@@ -199,14 +199,14 @@ class StandingQueries(AskedQueries):
         return Refresh(self._archive.job, queries, planner=self._planner)
 
     def _known(self, queries: list[Query], rate_per_s: float | None) -> Known:
-        from tidewheel.local.standing.known import known_of
+        from tidewheel.local.standing.statistics import known_of
 
         return known_of(self._archive.job, queries, Fraction(rate_per_s) / 1_000_000 if rate_per_s else None)
 
     def test(self) -> dict[str, int]:
         """Play the tests that the query files hold; by query, how many there were."""
-        from tidewheel.local.standing.query_tests import play_test
-        from tidewheel.sql.column_types import duckdb_type
+        from tidewheel.local.standing.play_tests import play_test
+        from tidewheel.sql.engine.column_types import duckdb_type
 
         snapshot = self._archive.snapshot()
         columns = {column.name: str(duckdb_type(column.type)) for column in snapshot.columns}

@@ -20,9 +20,9 @@ from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
     from tidewheel.commits.attempt import Outcome
-    from tidewheel.commits.forget import Forgotten
-    from tidewheel.commits.undo import Undone
-    from tidewheel.commits.vacuum_report import VacuumReport
+    from tidewheel.commits.operations.forget import Forgotten
+    from tidewheel.commits.operations.undo import Undone
+    from tidewheel.commits.vacuum.deleted import VacuumReport
     from tidewheel.indexing.core.guards import Confirmations
     from tidewheel.indexing.core.plan import Plan
     from tidewheel.indexing.core.state import TableState
@@ -103,7 +103,7 @@ class Writing(Handle):
 
         Without it, through the last complete slot by the wall clock.
         """
-        from tidewheel.commits.expire import expire
+        from tidewheel.commits.operations.expire import expire
 
         refuse_derived(self, "expire")
         confirmed = _confirmations(allow_future, allow_jump)
@@ -117,7 +117,7 @@ class Writing(Handle):
         New batches go there, what is stored expires where it is; with `rebuild`, everything moves at once,
         if only the table is known into the layout that it has.
         """
-        from tidewheel.commits.migrate import migrate
+        from tidewheel.commits.operations.migrate import migrate
 
         refuse_derived(self, "migrate")
         if generation is None:
@@ -133,7 +133,7 @@ class Writing(Handle):
         A value is one of its column's type, or its text as on the command line. `found_nothing` of the answer says
         that there was no such record.
         """
-        from tidewheel.commits.forget import forget
+        from tidewheel.commits.operations.forget import forget
 
         refuse_derived(self, "forget")
         with dead_java_told():
@@ -141,14 +141,14 @@ class Writing(Handle):
 
     def undo(self, to_version: int | None = None, *, dry_run: bool = False) -> Undone:
         """Go back to an earlier version, the one before the last operation unless another is named."""
-        from tidewheel.commits.undo import undo
+        from tidewheel.commits.operations.undo import undo
 
         refuse_derived(self, "undo")
         return undo(self.job, to_version=to_version, dry_run=dry_run)
 
     def vacuum(self, *, dry_run: bool = False) -> VacuumReport:
         """Delete the files that left the archive longer ago than the grace period."""
-        from tidewheel.commits.vacuum import vacuum
+        from tidewheel.commits.vacuum.vacuum import vacuum
         from tidewheel.storage.care import note_care
 
         report = vacuum(self.job, dry_run=dry_run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from benchmarks.contender import Contender, Family
 from benchmarks.contenders.clickhouse import ClickHouse
 from benchmarks.contenders.delta_append import DeltaAppend
 from benchmarks.contenders.delta_by_expiry import DeltaByExpiry
@@ -16,6 +15,7 @@ from benchmarks.contenders.duckdb_file import DuckDBFile
 from benchmarks.contenders.ours import UNBOUNDED, Ours
 from benchmarks.contenders.sorted_copy import SortedCopy
 from benchmarks.contenders.unindexed import Unindexed
+from benchmarks.harness.contender import Contender, Family
 from tidewheel.indexing.core.layouts import LayoutKind, Strategy
 
 SQUARES = (1, 2, 3, 4, 5, 6)

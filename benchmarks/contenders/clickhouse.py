@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.contender import Contender, Contents, Course, Family, Unavailable
-from benchmarks.measures import sizes_below, written_by_process
-from benchmarks.stream import COLUMNS, INTERVAL_US, as_of_us
-from benchmarks.truth import MIX, Summary
+from benchmarks.archives.stream import COLUMNS, INTERVAL_US, as_of_us
+from benchmarks.harness.contender import Contender, Contents, Course, Family, Unavailable
+from benchmarks.harness.measures import sizes_below, written_by_process
+from benchmarks.harness.truth import MIX, Summary
 
 _COLUMNS = ", ".join(COLUMNS)
 _TIME = "DateTime64(6, 'UTC')"

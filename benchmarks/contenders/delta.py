@@ -16,10 +16,10 @@ from deltalake import DeltaTable as LogReader
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benchmarks.contender import Course, Family
-from benchmarks.file_contender import FileContender
-from benchmarks.parquet_reader import DataFile
-from benchmarks.stream import INTERVAL_US, SPARK_SCHEMA, as_of_us
+from benchmarks.archives.stream import INTERVAL_US, SPARK_SCHEMA, as_of_us
+from benchmarks.harness.contender import Course, Family
+from benchmarks.harness.file_contender import FileContender
+from benchmarks.harness.parquet_reader import DataFile
 
 EXPIRATION = f"cast(floor((unix_micros(until) - 1) / {INTERVAL_US}) as bigint)"
 # What only the session can say to Delta's writer, while such a contender runs.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.contender import Family
 from benchmarks.contenders.delta import DeltaContender
+from benchmarks.harness.contender import Family
 
 
 class DeltaAppend(DeltaContender):

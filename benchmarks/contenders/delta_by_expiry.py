@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.contender import Course
 from benchmarks.contenders.delta import DeltaContender
 from benchmarks.contenders.our_files import DIRECTORY
+from benchmarks.harness.contender import Course
 
 
 class DeltaByExpiry(DeltaContender):

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, WriterProperties, write_deltalake
 
-from benchmarks.contender import Course, Family
-from benchmarks.file_contender import FileContender
-from benchmarks.parquet_reader import DataFile
-from benchmarks.stream import INTERVAL_US
+from benchmarks.archives.stream import INTERVAL_US
+from benchmarks.harness.contender import Course, Family
+from benchmarks.harness.file_contender import FileContender
+from benchmarks.harness.parquet_reader import DataFile
 
 
 class DeltaRsByExpiry(FileContender):

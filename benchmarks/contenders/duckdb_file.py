@@ -8,11 +8,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from benchmarks.contender import Contender, Contents, Course, Family
-from benchmarks.measures import written_by_process
-from benchmarks.parquet_reader import BATCH_ROWS
-from benchmarks.stream import COLUMNS, INTERVAL_US, as_of_us
-from benchmarks.truth import MIX, Summary
+from benchmarks.archives.stream import COLUMNS, INTERVAL_US, as_of_us
+from benchmarks.harness.contender import Contender, Contents, Course, Family
+from benchmarks.harness.measures import written_by_process
+from benchmarks.harness.parquet_reader import BATCH_ROWS
+from benchmarks.harness.truth import MIX, Summary
 
 _COLUMNS = ", ".join(COLUMNS)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.contender import Course, Family
-from benchmarks.file_contender import FileContender
-from benchmarks.parquet_reader import DataFile, ParquetReader
-from benchmarks.stream import INTERVAL_US, SPARK_SCHEMA, as_of_us
+from benchmarks.archives.stream import INTERVAL_US, SPARK_SCHEMA, as_of_us
+from benchmarks.harness.contender import Course, Family
+from benchmarks.harness.file_contender import FileContender
+from benchmarks.harness.parquet_reader import DataFile, ParquetReader
 from tidewheel.hands import archive_job
 from tidewheel.indexing.core.definition import ArchiveFile, Clock, Policy, Retention, Schedule, Source, SourceKind
 from tidewheel.indexing.core.guards import Confirmations

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.contender import Course, Family
+from benchmarks.archives.stream import SPARK_SCHEMA, as_of_us
 from benchmarks.contenders.our_files import DIRECTORY
-from benchmarks.file_contender import FileContender
-from benchmarks.parquet_reader import DataFile
-from benchmarks.stream import SPARK_SCHEMA, as_of_us
+from benchmarks.harness.contender import Course, Family
+from benchmarks.harness.file_contender import FileContender
+from benchmarks.harness.parquet_reader import DataFile
 
 
 class SortedCopy(FileContender):

@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 from pyspark.sql import DataFrame
 
-from benchmarks.contender import Family
 from benchmarks.contenders.ours import Ours
+from benchmarks.harness.contender import Family
 from tidewheel.indexing.core.layouts import MEBIBYTE, Strategy
 from tidewheel.jobs.data import write
 

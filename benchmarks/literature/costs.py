@@ -13,7 +13,7 @@ from functools import partial
 from statistics import fmean
 
 from benchmarks.literature.headline import Headline
-from benchmarks.planning import draw
+from benchmarks.literature.planning import draw
 from tidewheel.queries.planning.catalogue import planner_named
 from tidewheel.queries.planning.cost_model import Levels
 from tidewheel.queries.planning.loom import Loom

@@ -16,7 +16,7 @@ from math import gcd, lcm
 from statistics import median
 
 from benchmarks.literature.headline import Headline
-from benchmarks.planning import PERIOD_MAX, SETS, draw, published_slides, seconds
+from benchmarks.literature.planning import PERIOD_MAX, SETS, draw, published_slides, seconds
 from tidewheel.queries.planning.catalogue import planner_named
 from tidewheel.queries.planning.edge_counts import bit_set, f1, f1_collapsed
 from tidewheel.queries.planning.edge_space import PhaseSpace

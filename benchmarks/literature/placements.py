@@ -12,10 +12,10 @@ from itertools import product
 from statistics import fmean
 
 from benchmarks.literature.headline import Headline
-from benchmarks.planning import seconds
+from benchmarks.literature.planning import seconds
+from tidewheel.queries.literature.placement.optimizers import OPTIMIZERS, optimizer_named
+from tidewheel.queries.literature.placement.placed_nodes import Setting
 from tidewheel.queries.planning.loom import Loom
-from tidewheel.queries.planning.placement.catalogue import OPTIMIZERS, optimizer_named
-from tidewheel.queries.planning.placement.nodes import Setting
 from tidewheel.queries.planning.workload import workload_of
 from tidewheel.queries.windows import Window
 

@@ -11,7 +11,7 @@ from functools import partial
 from statistics import fmean
 
 from benchmarks.literature.headline import Headline
-from benchmarks.windows import slides_per_second
+from benchmarks.literature.windows import slides_per_second
 from tidewheel.queries.choice import technique_named
 from tidewheel.queries.operation import Operation
 from tidewheel.queries.operations.extremes import MAX

@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.literature.headline import Headline
-from benchmarks.planning import draw
-from benchmarks.reference_workload import reference
+from benchmarks.literature.planning import draw
+from benchmarks.literature.reference_workload import reference
+from tidewheel.queries.literature.planning.effort import BITMAP, LOOKUP, NAIVE, SMALLER, counted_weave
 from tidewheel.queries.planning.catalogue import planner_named
-from tidewheel.queries.planning.effort import BITMAP, LOOKUP, NAIVE, SMALLER, counted_weave
 from tidewheel.queries.planning.loom import Loom
 
 GRID = "edges of whole seconds; the templates of slides are not published"

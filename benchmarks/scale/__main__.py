@@ -16,12 +16,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.store import RESULTS, machine, now, write_json
 from benchmarks.scale.life import live
 from benchmarks.scale.paper import Paper, make
 from benchmarks.scale.report import write_report
 from benchmarks.scale.steps import REPEATED, STEPS
 from benchmarks.scale.view import viewed
-from benchmarks.store import RESULTS, machine, now, write_json
 from tidewheel.storage.location import ListedFile
 from tidewheel.storage.receipt_files import FOLDER
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.scale.paper import Paper, make
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.expire import expire
+from tidewheel.commits.operations.expire import expire
 from tidewheel.storage.ledger_store import state_of
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import open_snapshot

@@ -17,7 +17,7 @@ from deltalake.schema import PrimitiveType
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.commit import commit, create_table
-from tidewheel.commits.fence import fence
+from tidewheel.commits.operations.fence import fence
 from tidewheel.commits.statistics import moment_text
 from tidewheel.indexing.core.cells import HASH_MODULUS, Cell
 from tidewheel.indexing.core.definition import Clock, Definition, Retention

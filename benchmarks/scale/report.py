@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.plots import OURS
+from benchmarks.harness.plots import OURS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 LIMITS = Path(__file__).with_name("limits.md")

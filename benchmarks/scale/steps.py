@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 from benchmarks.scale.paper import KEYS
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.expire import expire
+from tidewheel.commits.operations.expire import expire
 from tidewheel.commits.status import status
 from tidewheel.indexing.core.plan import plan_update
 from tidewheel.indexing.rules.audit import file_list_findings
 from tidewheel.jobs.audit.compare import beside_files, ledger_findings_of
-from tidewheel.sql.key_conditions import KeyBetween
-from tidewheel.sql.key_filters import KeyFilters
+from tidewheel.sql.keys.key_conditions import KeyBetween
+from tidewheel.sql.keys.key_filters import KeyFilters
 from tidewheel.sql.pinned_version import PinnedVersion
 from tidewheel.storage.ledger_store import fold_into_ledger, state_of
 from tidewheel.storage.location import Location

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from benchmarks.scale.paper import AXIS, KEYS, Paper, make
 from tidewheel.indexing.core.slots import moment
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.sql.views import published_view
+from tidewheel.sql.published.published_views import published_view
 from tidewheel.storage.snapshot import open_snapshot
 
 FILES = Paper("view", slots=200, files_a_slot=5)

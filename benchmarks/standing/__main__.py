@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.report import said, write_report
-from benchmarks.results import Results
+from benchmarks.harness.report import said, write_report
+from benchmarks.harness.results import Results
+from benchmarks.harness.store import RESULTS, Store
 from benchmarks.standing.goals import EXPERIMENT, UNFINISHED, standing_goals
 from benchmarks.standing.race import Race, wrong_answers
 from benchmarks.standing.section import lines_of
 from benchmarks.standing.stream import Size
-from benchmarks.store import RESULTS, Store
 from tidewheel.output import INTERRUPTED
 
 SIZES = {

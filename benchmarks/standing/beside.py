@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.feeding import feed
+from benchmarks.archives.feeding import feed
 from benchmarks.standing.ours import Ours
 from benchmarks.standing.stream import AXIS, SLOT_ZERO, Size, batch, queries, query_text, read
-from tidewheel.local.standing.technique_folds import KERNELS, SQL
+from tidewheel.local.answers.by_technique import KERNELS, SQL
 from tidewheel.queries.choice import TECHNIQUES
 from tidewheel.queries.operation import AlgebraClass
 from tidewheel.queries.standing.query import Query

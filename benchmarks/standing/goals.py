@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from benchmarks.goals import Ratio, at_least, at_most
-from benchmarks.results import Results
+from benchmarks.harness.goals import Ratio, at_least, at_most
+from benchmarks.harness.results import Results
 
 EXPERIMENT = "standing_queries"
 CORRECTIONS = {"late": "one late record", "replay": "one slot replayed", "forget": "one key forgotten"}

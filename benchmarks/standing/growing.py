@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.feeding import feed
-from benchmarks.measures import MEGABYTE, resident_bytes, sizes_below
+from benchmarks.archives.feeding import feed
+from benchmarks.harness.measures import MEGABYTE, resident_bytes, sizes_below
 from benchmarks.standing.beside import Samples, Say, over_a_copy
 from benchmarks.standing.ours import Ours
 from benchmarks.standing.stream import AXIS, GROUPS, MINUTE_US, SLOT_ZERO, Size, batch, query_text, read
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.definition import Retention
 from tidewheel.queries.standing.query import Query
 

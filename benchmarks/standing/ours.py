@@ -16,20 +16,20 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.feeding import create, feed
-from benchmarks.measures import MEGABYTE, resident_bytes
+from benchmarks.archives.feeding import create, feed
+from benchmarks.harness.measures import MEGABYTE, resident_bytes
 from benchmarks.standing.oracle import Answers
 from benchmarks.standing.stream import AXIS, FIELDS, LIVES_DAYS, Size, batch
 from tidewheel.commits.attempt import Outcome
-from tidewheel.commits.forget import forget
+from tidewheel.commits.operations.forget import forget
 from tidewheel.hands import VARIABLE, archive_job
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.hands import HandKind
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
+from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.columns import answer_columns
+from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import Refresh
-from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.queries.standing.query import Query
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import open_snapshot

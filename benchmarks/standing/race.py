@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.feeding import feed
+from benchmarks.archives.feeding import feed
 from benchmarks.standing.beside import growth, many_groups, one_query, sharing, techniques
 from benchmarks.standing.course import KEY_FORGOTTEN, Course, Stage
 from benchmarks.standing.goals import OURS

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.store import RESULTS
+from benchmarks.harness.store import RESULTS
 
 FILE = "sharing.json"
 # What constants are of; commits have what is compared before them, too.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.contender import Unavailable
+from benchmarks.harness.contender import Unavailable
 from benchmarks.standing.oracle import Answers, answers_of
 from tidewheel.queries.standing.query import Query
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from benchmarks.results import Results
+from benchmarks.harness.results import Results
 from benchmarks.standing.goals import CORRECTIONS, EXPERIMENT, OURS, all_due, ends_of, raced, typical
 from benchmarks.standing.kernel_section import kernel_lines
 

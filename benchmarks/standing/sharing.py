@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.feeding import feed
+from benchmarks.archives.feeding import feed
+from benchmarks.harness.store import RESULTS
 from benchmarks.standing.ours import Ours
 from benchmarks.standing.refresh_costs import FILE
 from benchmarks.standing.stream import (
@@ -36,8 +37,7 @@ from benchmarks.standing.stream import (
     query_text,
     read,
 )
-from benchmarks.store import RESULTS
-from tidewheel.local.standing.known import known_of
+from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.loom import Loom
 from tidewheel.queries.planning.measured_model import Amounts, Constants, MeasuredModel

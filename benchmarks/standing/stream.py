@@ -15,8 +15,8 @@ from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.durations import duration_text
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query
 
 MINUTE_US = 60_000_000
 AXIS = TimeAxis(5 * MINUTE_US)

@@ -1,7 +1,7 @@
 """Which hand moves rows: this process, or Spark. Decided by how much is to be read, and from where.
 
-Spark takes seconds to start, and then moves large files faster, on all cores: twice as fast on two, by
-`python -m benchmarks.hands`. So up to some size this process is done before Spark would have started and caught up.
+Spark takes seconds to start, and then moves large files faster, on all cores: twice as fast on two, by `python -m
+benchmarks.process.hands`. So up to some size this process is done before Spark would have started and caught up.
 """
 
 from __future__ import annotations

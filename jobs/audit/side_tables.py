@@ -9,8 +9,8 @@ from deltalake.exceptions import DeltaError
 from pyarrow import ArrowException
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.side_tables import SideTable
-from tidewheel.commits.side_tables_in_use import side_tables
+from tidewheel.commits.side_tables.in_use import side_tables
+from tidewheel.commits.side_tables.side_table import SideTable
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.side_tables import expected_rows
 from tidewheel.indexing.errors import Damaged

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StringType, StructField, StructType
 
-from tidewheel.commits.side_tables import SideTable
+from tidewheel.commits.side_tables.side_table import SideTable
 from tidewheel.indexing.core.plan_kinds import Selection
 from tidewheel.jobs.data.arrow_frames import NUMBER, numbered_frame
 from tidewheel.jobs.data.expressions import keyed_digest, quoted

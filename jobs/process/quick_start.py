@@ -7,7 +7,7 @@ compiling code that runs once. Two options of the JVM take those away, and neith
                      made by `tidewheel-setup classes`, used when it is there
     quick compiler   for small batches only: its code is half as fast, which pays once a run has a million rows
 
-Measured by `python -m benchmarks.scheduled` and `python -m benchmarks cold`; see docs/airflow.md.
+Measured by `python -m benchmarks.process.scheduled` and `python -m benchmarks cold`; see docs/airflow.md.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.archive_file.fields import NODES_MAX
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.known import known_of
+from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.planning.load import node_of
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import Assignment

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.queries.standing.query import Call, Counts, Query, call_name
-from tidewheel.sql.quoting import quote_identifier, quote_literal
+from tidewheel.sql.engine.quoting import quote_identifier, quote_literal
 
 # Aggregates that DuckDB has under another name, or can say.
 _SPELLED = {

@@ -19,11 +19,18 @@ from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.again import NOTHING, kept_as_they_are, less_than_before
-from tidewheel.local.standing.budget import Budget, Left
-from tidewheel.local.standing.comparing import answer_state, stale_now
-from tidewheel.local.standing.corrections import corrected
-from tidewheel.local.standing.derivation import (
+from tidewheel.local.answers.erased_answers import erasing
+from tidewheel.local.answers.give import Folds, Giving
+from tidewheel.local.answers.owed_slots import owed_of
+from tidewheel.local.answers.technique_states import KeptStates
+from tidewheel.local.answers.unchanged import corrected
+from tidewheel.local.derived.batch_reader import SlotReader, present_us, reader_of
+from tidewheel.local.derived.budget import Budget, Left
+from tidewheel.local.derived.follow_undo import follow_undo
+from tidewheel.local.derived.overtaken import Overtaken, Precedence
+from tidewheel.local.derived.put import PartRows, put
+from tidewheel.local.derived.remove import parts_beside, remove_parts
+from tidewheel.local.derived.sources import (
     Derived,
     derive,
     derived_job,
@@ -32,20 +39,13 @@ from tidewheel.local.standing.derivation import (
     slots_observed,
     tell_owed,
 )
-from tidewheel.local.standing.derived import PartRows, put
-from tidewheel.local.standing.erasing import erasing
-from tidewheel.local.standing.following import follow_undo
-from tidewheel.local.standing.giving import Folds, Giving
-from tidewheel.local.standing.known import known_of
+from tidewheel.local.partials.make import BatchFolder
+from tidewheel.local.partials.memory.partial_rows import PartialRows
+from tidewheel.local.standing.compare_stale import answer_state, stale_now
 from tidewheel.local.standing.nodes import ALONE, Node, check_node, without_others
-from tidewheel.local.standing.owing import owed_of
-from tidewheel.local.standing.partial_batches import BatchFolder
-from tidewheel.local.standing.partial_rows import PartialRows
-from tidewheel.local.standing.precedence import Overtaken, Precedence
-from tidewheel.local.standing.refreshed import Refreshed
-from tidewheel.local.standing.removing import parts_beside, remove_parts
-from tidewheel.local.standing.slot_rows import SlotReader, present_us, reader_of
-from tidewheel.local.standing.technique_states import KeptStates
+from tidewheel.local.standing.outcome import Refreshed
+from tidewheel.local.standing.redo import NOTHING, kept_as_they_are, less_than_before
+from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.standing.bounds import reports_missing
 from tidewheel.queries.standing.query import Query

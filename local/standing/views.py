@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidewheel.local.standing.asking import about_of
-from tidewheel.local.standing.columns import answer_columns
-from tidewheel.local.standing.derivation import stored_queries
-from tidewheel.local.standing.derived import PART
+from tidewheel.local.derived.put import PART
+from tidewheel.local.derived.sources import stored_queries
+from tidewheel.local.partials.stored_columns import answer_columns
+from tidewheel.local.standing.ask import about_of
 from tidewheel.queries.standing.query import TOLD_FIRST, Query
-from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_literal
-from tidewheel.sql.views import published_name, published_view, quote_for_spark
+from tidewheel.sql.engine.quoting import Sql, join, quote_identifier, quote_literal
+from tidewheel.sql.published.published_views import published_name, published_view, quote_for_spark
 from tidewheel.storage.snapshot import Snapshot
 
 SCHEMA = "answers"

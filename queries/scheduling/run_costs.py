@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from tidewheel.queries.synopses.covers import cover_length_mean, power_of_two_from
+from tidewheel.queries.scheduling.covers import cover_length_mean, power_of_two_from
 
 Cost = int | Fraction
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tidewheel
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.moments import moment_us

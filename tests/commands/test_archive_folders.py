@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.support.situations import Situations, fresh
+from tests.support.archives.situations import Situations, fresh
 from tidewheel.cli import main
 from tidewheel.playground.airflow import EmbeddedAirflow
 from tidewheel.resolve import archives_folders, known_archives

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.support.asked_archive import asked_archive
+from tests.support.archives.asked_archive import asked_archive
 from tidewheel.cli import COMPLETE_VARIABLE, main
 from tidewheel.commands.beginning import SHELLS
 from tidewheel.indexing.durations import parse_duration

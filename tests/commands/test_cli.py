@@ -19,8 +19,8 @@ from tidewheel.archive import Archive, open
 from tidewheel.cli import main
 from tidewheel.cli_reference import cli_reference, examples_of
 from tidewheel.commands import LEAVES
-from tidewheel.demo_places import Places
-from tidewheel.demo_stream import FlowStream, write_batch
+from tidewheel.demo.flow_stream import FlowStream, write_batch
+from tidewheel.demo.places import Places
 from tidewheel.mishaps import Unexpected
 from tidewheel.output import INTERRUPTED, Output
 

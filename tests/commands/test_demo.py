@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tidewheel.cli import main
-from tidewheel.demo_stream import FORGOTTEN, PROBED, FlowStream
+from tidewheel.demo.flow_stream import FORGOTTEN, PROBED, FlowStream
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.views.figures import size
 

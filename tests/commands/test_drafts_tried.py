@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.support.asked_archive import ARCHIVE_FILE, events
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.asked_archive import ARCHIVE_FILE, events
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.core.definition import ArchiveFile, Clock
 from tidewheel.resolve import read_archive_file

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from tidewheel.heatmap import HeatMap
+from tidewheel.figures.heatmap import HeatMap
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.rules.status import SubIndexStatus
 

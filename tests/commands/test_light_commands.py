@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.old_archives.contents import EPOCH, INTERVAL
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 
 HEAVY = ("pyspark", "py4j", "pandas")
 PROGRAM = f"""

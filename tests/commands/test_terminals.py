@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.cli import main
 from tidewheel.output import INTERRUPTED
 from tidewheel.views.queries import answers_view

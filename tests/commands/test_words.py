@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.support.archives import SmallArchive
-from tests.support.copies import copied
+from tests.support.archives.copies import copied
+from tests.support.archives.small_archive import SmallArchive
 from tidewheel.archive import open
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput

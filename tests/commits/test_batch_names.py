@@ -8,16 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.columns import column
-from tests.support.local_archive import Event, LocalArchive
+from tests.support.archives.columns import column
+from tests.support.archives.local_archive import Event, LocalArchive
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.forget import forget
-from tidewheel.commits.observe import observe
-from tidewheel.commits.undo import undo
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.observe import observe
+from tidewheel.commits.operations.undo import undo
 from tidewheel.hands import archive_job
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.receipts import Batch
-from tidewheel.local.standing.derived import PartRows, create_derived, definition_of, put
+from tidewheel.local.derived.put import PartRows, create_derived, definition_of, put
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location
 

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.commits import checkpoints
 from tidewheel.commits.checkpoints import checkpoint_fault, write_checkpoint
 from tidewheel.storage.location import Location

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
-from tests.support.side_rows import quarantined_rows
+from tests.support.archives.side_rows import quarantined_rows
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of, random_batch
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.forget import forget
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.indexing.test_plan_histories import random_batch
-from tests.support.model_table import ModelTable, cells_of, definition_of, random_generation
+from tests.support.models.model_table import ModelTable, cells_of, definition_of, random_generation
 from tidewheel.commits.conserved import check_conserved
 from tidewheel.commits.written import NOTHING_WRITTEN, Written
 from tidewheel.indexing.core.cells import Cell

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.standing.test_standing_real_histories import POINTS as REFRESH_PLACES
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
-from tests.support.copies import copied
+from tests.support.archives.copies import copied
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of, random_batch
 from tidewheel.commits.fail_points import NAMES, VARIABLE, FailPointReached
-from tidewheel.commits.forget import forget
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.undo import undo
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.audit.compare import audit

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.archives import EVERYTHING, HOUR_US, generation_of
-from tests.support.byte_search import bloom_answers, holders
-from tests.support.simulated_time import RETENTION, START_SLOT, TimedArchive
+from tests.support.archives.byte_search import bloom_answers, holders
+from tests.support.archives.small_archive import EVERYTHING, HOUR_US, generation_of
+from tests.support.models.simulated_time import RETENTION, START_SLOT, TimedArchive
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.quarantine import QUARANTINE
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.jobs.update import update
 

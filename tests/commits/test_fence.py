@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
-from tests.support.copies import SPAN, copied
+from tests.support.archives.copies import SPAN, copied
+from tests.support.archives.small_archive import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
 from tidewheel.commits import attempt
-from tidewheel.commits.undo import undo
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import Deed
 from tidewheel.jobs.audit.compare import audit

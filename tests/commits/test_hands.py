@@ -18,15 +18,15 @@ from deltalake import Field
 from deltalake.schema import PrimitiveType
 
 from tests.old_archives.contents import OLD_ARCHIVES
-from tests.support.archives import SmallArchive, generation_of, random_batch
-from tests.support.built_table import BuiltTable
-from tests.support.copies import SPAN, copied
+from tests.support.archives.built_table import BuiltTable
+from tests.support.archives.copies import SPAN, copied
+from tests.support.archives.small_archive import SmallArchive, generation_of, random_batch
 from tests.whole.test_old_archives import Unpacked
 from tidewheel.archive import Archive
 from tidewheel.commits.attempt import Outcome
-from tidewheel.commits.expire import expire
-from tidewheel.commits.forget import forget
-from tidewheel.commits.migrate import migrate
+from tidewheel.commits.operations.expire import expire
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.migrate import migrate
 from tidewheel.hands import VARIABLE
 from tidewheel.indexing.core import file_sizes, hands
 from tidewheel.indexing.core.hands import LOCAL_BYTES_MAX, STORE_BYTES_MAX, HandKind, choose_hand

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.cli import main
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.status import status
-from tidewheel.commits.vacuum import vacuum
-from tidewheel.commits.vacuum_report import VacuumReport
+from tidewheel.commits.vacuum.deleted import VacuumReport
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.definition import Definition, Retention
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.vacuum import HOLD_STALE_US

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.support.dag_runs import K, context_of, dags_of, tide
-from tests.support.dag_runs import pytestmark as of_airflow
-from tests.support.local_archive import Event, LocalArchive
-from tests.support.lost_answers import lost_answer
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.local_archive import Event, LocalArchive
+from tests.support.archives.lost_answers import lost_answer
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.dag_runs import K, context_of, dags_of, tide
+from tests.support.services.dag_runs import pytestmark as of_airflow
 from tidewheel.cli import main
 from tidewheel.indexing.errors import OutcomeUnknown
 
@@ -98,7 +98,7 @@ def task_of(archive: TomlArchive, context: dict[str, Any]) -> Any:
 
 @pytest.mark.usefixtures("spark")
 def test_the_task_looks_until_the_log_can_be_read(tide: TomlArchive, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidewheel.dags import updating
+    from tidewheel.dags.tasks import updating
 
     tide.write_batches([K])
     tide.open().create(tide.axis.name(K))
@@ -117,7 +117,7 @@ def test_the_task_looks_until_the_log_can_be_read(tide: TomlArchive, monkeypatch
 
 @pytest.mark.usefixtures("spark")
 def test_the_next_try_looks_for_the_attempt_of_the_last(tide: TomlArchive, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidewheel.dags import updating
+    from tidewheel.dags.tasks import updating
 
     tide.write_batches([K])
     tide.open().create(tide.axis.name(K))

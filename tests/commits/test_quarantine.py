@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of
 from tidewheel.cli import main
-from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import quarantined
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.side_tables.quarantine import quarantined
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.jobs.create import create
 from tidewheel.jobs.update import update

@@ -10,26 +10,26 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from tests.support.archives import HOUR_US, MINUTE_US, SmallArchive, generation_of
+from tests.support.archives.small_archive import HOUR_US, MINUTE_US, SmallArchive, generation_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
-from tidewheel.commits.forget import forget
-from tidewheel.commits.observe import observe
-from tidewheel.commits.undo import undo
-from tidewheel.commits.unstored import UNSTORED_TABLE
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.observe import observe
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.side_tables.unstored import UNSTORED_TABLE
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.batches import batches_at
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.side_tables import SideBatch, expected_rows, unneeded_batches
 from tidewheel.indexing.rules.findings import Flaw
 from tidewheel.jobs.audit.compare import audit
+from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.columns import answer_columns
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query_file import parse_query_file
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query, settled
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query, settled
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.snapshot import open_snapshot
 

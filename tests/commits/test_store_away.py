@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.support.asked_archive import ARCHIVE_FILE, events
-from tests.support.away import away_after_commit, folder_away, put_unstored, unstored_keys
-from tests.support.local_archive import LocalArchive
-from tests.support.lossy_proxy import Away, lossy_proxy
-from tests.support.services import object_store
+from tests.support.archives.asked_archive import ARCHIVE_FILE, events
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.services.away import away_after_commit, folder_away, put_unstored, unstored_keys
+from tests.support.services.lossy_proxy import Away, lossy_proxy
+from tests.support.services.servers import object_store
 from tidewheel.cli import main
 from tidewheel.storage import location
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
-from tests.support.copies import SPAN, copied
-from tests.support.model_table import ModelTable, cells_of, definition_of
-from tidewheel.commits.forget import forget
-from tidewheel.commits.undo import undo
+from tests.support.archives.copies import SPAN, copied
+from tests.support.archives.small_archive import HOUR_US, SmallArchive, generation_of, random_batch
+from tests.support.models.model_table import ModelTable, cells_of, definition_of
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.undo import undo
 from tidewheel.indexing.core.batches import batches_at, batches_since
 from tidewheel.indexing.core.folding import fold_all
 from tidewheel.indexing.core.ledger import Ledger

@@ -8,13 +8,13 @@ from types import ModuleType
 
 import pytest
 
-from tests.support.archives import EVERYTHING, HOUR_US, SmallArchive
-from tests.support.copies import committed_us, copied
+from tests.support.archives.copies import committed_us, copied
+from tests.support.archives.small_archive import EVERYTHING, HOUR_US, SmallArchive
 from tidewheel.commits import attempt as attempt_job
-from tidewheel.commits import vacuum as vacuum_job
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
-from tidewheel.commits.undo import undo
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.vacuum import vacuum as vacuum_job
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.errors import Conflict, InvalidInput

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support import byte_search
-from tests.support.archives import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
-from tests.support.built_table import BuiltTable
-from tests.support.columns import column
-from tests.support.copies import committed_us, copied
+from tests.support.archives import byte_search
+from tests.support.archives.built_table import BuiltTable
+from tests.support.archives.columns import column
+from tests.support.archives.copies import committed_us, copied
+from tests.support.archives.small_archive import EVERYTHING, HOUR_US, MINUTE_US, SmallArchive
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
-from tidewheel.commits.quarantine import QUARANTINE
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
 from tidewheel.commits.status import status
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.rules.vacuum import StoredFile, log_unneeded, unneeded, version_needed_min
 from tidewheel.jobs.update import update

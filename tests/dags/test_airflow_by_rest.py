@@ -15,8 +15,8 @@ from urllib.error import HTTPError
 import pytest
 
 from scripts.native_services import free_port
-from tests.support.airflow_page import RestPage, wait
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.airflow_page import RestPage, wait
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.playground.airflow import EmbeddedAirflow
 

@@ -23,10 +23,10 @@ from urllib.error import HTTPError
 import pytest
 
 from scripts.native_services import free_port
-from tests.support.airflow_page import RestPage, moment, wait
-from tests.support.processes import kill_one_spark
-from tests.support.toml_archives import TomlArchive
-from tidewheel.dags.assets import asset_of
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.airflow_page import RestPage, moment, wait
+from tests.support.services.processes import kill_one_spark
+from tidewheel.dags.tasks.assets import asset_of
 from tidewheel.playground.airflow import EmbeddedAirflow
 from tidewheel.resolve import read_archive_file
 

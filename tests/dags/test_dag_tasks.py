@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.dag_runs import K, context_of, dags_of, pytestmark, tide, work
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.dag_runs import K, context_of, dags_of, pytestmark, tide, work
 from tidewheel.indexing.core.slots import moment
 from tidewheel.indexing.errors import Conflict, InvalidInput, Unavailable
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.dag_runs import bag_of, dags_of, pytestmark, tide
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.dag_runs import bag_of, dags_of, pytestmark, tide
 from tidewheel.indexing.core.slots import moment
 
 __all__ = ["pytestmark", "tide"]
@@ -98,14 +98,14 @@ def test_the_name_of_the_archive_is_that_of_its_file(tide: TomlArchive) -> None:
 
 
 def test_the_code_page_shows_the_archive_file(tide: TomlArchive) -> None:
-    from tidewheel.dags.bundle import dag_files
+    from tidewheel.dags.build.bundle import dag_files
 
     code = dag_files(tide.path.parent)["tide.py"]
     assert '# max_lifetime = "4h"' in code.splitlines()
 
 
 def test_a_bundle_writes_only_what_changed(tide: TomlArchive) -> None:
-    from tidewheel.dags.bundle import ArchivesBundle
+    from tidewheel.dags.build.bundle import ArchivesBundle
 
     bundle = ArchivesBundle(name="tidewheel", folder=str(tide.path.parent))
     bundle.initialize()
@@ -146,7 +146,7 @@ def test_without_pool_and_start_one_run_at_a_time_and_no_catch_up(tide: TomlArch
 
 
 def test_pools_hold_one_writer(tide: TomlArchive) -> None:
-    from tidewheel.dags.pools import pools_document
+    from tidewheel.dags.build.pools import pools_document
 
     tide.write_file('pool = "writers"')
     assert pools_document([tide.path.parent]) == {
@@ -197,7 +197,7 @@ def test_fifty_archives_are_parsed_in_a_second_without_an_engine(tide: TomlArchi
     program = f"""
 import sys, time
 from airflow.dag_processing.dagbag import DagBag
-from tidewheel.dags.bundle import ArchivesBundle
+from tidewheel.dags.build.bundle import ArchivesBundle
 import airflow.sdk
 from airflow.sdk import DAG
 began = time.process_time()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.model_table import ModelTable, definition_of, random_generation
+from tests.support.models.model_table import ModelTable, definition_of, random_generation
 from tidewheel.commands import writing
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import plan_update

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.dag_runs import K, bag_of, context_of, dags_of, pytestmark, tide, work
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.dag_runs import K, bag_of, context_of, dags_of, pytestmark, tide, work
 
 __all__ = ["pytestmark", "tide"]
 
@@ -128,7 +128,7 @@ def test_of_several_nodes_the_first_tells_faults_of_files(tide: TomlArchive, spa
     work(tide, "tide", "update", context)
 
     def refresh(node: int) -> Any:
-        from tidewheel.dags.refreshing import RefreshQueries
+        from tidewheel.dags.tasks.refreshing import RefreshQueries
 
         return RefreshQueries(task_id=f"node{node}", archive_file=str(tide.path), node=node, nodes=2).execute(context)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.dag_runs import K, context_of, dags_of, pytestmark, tide, work
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.dag_runs import K, context_of, dags_of, pytestmark, tide, work
 from tidewheel.indexing.core.slots import iso, moment
 from tidewheel.indexing.errors import Damaged, Refused
 
@@ -167,7 +167,7 @@ ERRORS = (
 
 
 def test_messages_fit_a_page_and_commands_stay_whole(tide: TomlArchive) -> None:
-    from tidewheel.dags.wording import WIDTH, lines_of
+    from tidewheel.dags.tasks.wording import WIDTH, lines_of
 
     refused = lines_of(ERRORS[0], str(tide.path))
     assert max(map(len, refused)) <= WIDTH
@@ -182,7 +182,7 @@ def test_messages_fit_a_page_and_commands_stay_whole(tide: TomlArchive) -> None:
 def test_commands_are_named_in_full_where_they_have_settings_of_their_own(
     tide: TomlArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tidewheel.dags.wording import lines_of, typed_here
+    from tidewheel.dags.tasks.wording import lines_of, typed_here
 
     monkeypatch.setenv("TIDEWHEEL_COMMANDS", "/srv/my airflow/commands")
     said = [lines_of(error, str(tide.path))[-1].strip() for error in ERRORS]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.broker import Broker, Message, broker
-from tests.support.dag_runs import K, context_of, pytestmark, work
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.broker import Broker, Message, broker
+from tests.support.services.dag_runs import K, context_of, pytestmark, work
 from tidewheel.indexing.core.slots import iso
 
 pytestmark = [*pytestmark, pytest.mark.cluster, pytest.mark.usefixtures("spark")]

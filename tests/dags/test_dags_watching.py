@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.described_archive import SPAN
-from tests.support.toml_archives import TomlArchive
+from benchmarks.archives.described_archive import SPAN
+from tests.support.archives.toml_archives import TomlArchive
 from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import iso, merged_ranges
@@ -135,7 +135,7 @@ def test_two_hours_of_minute_slots_with_hourly_runs(tide: TomlArchive, lost: int
 
     Nothing is ever missing, unless a run leaves a slot out: then that one is, from the run's patience on.
     """
-    from tidewheel.dags.watching import overdue_expiry
+    from tidewheel.dags.watch.watching import overdue_expiry
 
     text = (
         tide.path.read_text(encoding="utf-8").replace('"20m"', '"1m"').replace('freshness = "1h"', 'freshness = "15m"')
@@ -166,7 +166,7 @@ def test_two_hours_of_minute_slots_with_hourly_runs(tide: TomlArchive, lost: int
 
 
 def test_expiry_by_timer_leaves_fresh_slots_to_their_updates(tide: TomlArchive) -> None:
-    from tidewheel.dags.watching import overdue_expiry
+    from tidewheel.dags.watch.watching import overdue_expiry
 
     state = state_of(tide, K, (K - 20, K))
     assert overdue_expiry(state, now_after(tide, K, 1)) is None
@@ -189,7 +189,7 @@ def test_the_alarm_says_how_late_it_is_and_calls_who_is_named(
     tide: TomlArchive, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from tidewheel.archive import Archive
-    from tidewheel.dags import alerts
+    from tidewheel.dags.watch import alerts
 
     monkeypatch.setenv("TIDEWHEEL_ALERT", f"{__name__}:page")
     monkeypatch.setattr(Archive, "now_us", lambda self: now_after(tide, K, 3))

@@ -11,8 +11,8 @@ import shutil
 import pytest
 
 from tests.dags.test_operator_page import empty_airflow, known_to_airflow, overview_of
-from tests.support.health_faces import assert_agreed
-from tests.support.situations import SITUATIONS, Situations
+from tests.support.archives.health_faces import assert_agreed
+from tests.support.archives.situations import SITUATIONS, Situations
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

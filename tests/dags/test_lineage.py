@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.dags.test_dags_refresh import ask
-from tests.support.dag_runs import K, context_of, dags_of, pytestmark, tide
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.dag_runs import K, context_of, dags_of, pytestmark, tide
 from tidewheel.indexing.core.definition import Source, SourceKind
 
 __all__ = ["pytestmark", "tide"]
@@ -47,8 +47,8 @@ def test_sources_have_the_names_that_others_give_them(
 ) -> None:
     from dataclasses import replace
 
-    from tidewheel.dags.assets import source_asset
-    from tidewheel.dags.lineage import dataset_name
+    from tidewheel.dags.tasks.assets import source_asset
+    from tidewheel.dags.tasks.moved_data import dataset_name
     from tidewheel.resolve import read_archive_file
 
     asset = source_asset(replace(read_archive_file(tide.path), source=source))
@@ -62,7 +62,7 @@ def test_no_two_assets_share_a_name_or_an_address(tide: TomlArchive) -> None:
     text = tide.path.read_text(encoding="utf-8")
     other = tide.path.with_name("other.toml")
     other.write_text(text.replace('"tide"', '"other"').replace("tables/tide", "tables/other"), encoding="utf-8")
-    from tidewheel.dags.factory import archive_dags
+    from tidewheel.dags.build.factory import archive_dags
 
     dags = {**archive_dags(tide.path), **archive_dags(other)}
     tasks = [task for dag in dags.values() for task in dag.tasks]
@@ -86,7 +86,7 @@ def test_what_is_read_and_written_is_drawn(tide: TomlArchive) -> None:
 def test_slots_too_many_are_not_announced_one_by_one(tide: TomlArchive) -> None:
     from airflow.sdk.execution_time.context import OutletEventAccessors
 
-    from tidewheel.dags.assets import SLOTS_ANNOUNCED_MAX, announce, slots_asset
+    from tidewheel.dags.tasks.assets import SLOTS_ANNOUNCED_MAX, announce, slots_asset
     from tidewheel.resolve import read_archive_file
 
     file = read_archive_file(tide.path)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.situations import Situations, fresh, unreachable_store
-from tidewheel.dags.looked_at import overview_of
-from tidewheel.dags.looks import Looks
+from tests.support.archives.situations import Situations, fresh, unreachable_store
+from tidewheel.dags.page.archives_shown import overview_of
+from tidewheel.dags.page.looks import Looks
 from tidewheel.pages.overview import overview_page
 
 LOOK_S = 2.0

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from scripts.native_services import free_port
-from tests.support.airflow_page import RestPage, wait
-from tests.support.browser import Browser, chromium, pictures_folder
-from tests.support.operated_archives import HOUR_US, OperatedArchives
+from tests.support.archives.operated_archives import HOUR_US, OperatedArchives
+from tests.support.services.airflow_page import RestPage, wait
+from tests.support.services.browser import Browser, chromium, pictures_folder
 from tidewheel.playground.airflow import EmbeddedAirflow
 
 pytestmark = pytest.mark.nightly

@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 import tidewheel
-from tests.support.asked_archive import ARCHIVE_FILE, QUERIES, asked_archive
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.asked_archive import ARCHIVE_FILE, QUERIES, asked_archive
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.commits.clock import now_us
-from tidewheel.commits.forget import forget
+from tidewheel.commits.operations.forget import forget
 from tidewheel.indexing.archive_file.source_paths import path_for_slot
 from tidewheel.pages.detail import detail_page
 from tidewheel.pages.facts import Detail, Overview
@@ -79,15 +79,15 @@ def make_late(file: Path) -> None:
 
 
 def detail_of(path: Path) -> Detail:
-    from tidewheel.dags import looked_at
+    from tidewheel.dags.page import archives_shown
 
-    return looked_at.detail_of(path, overview_of(path))
+    return archives_shown.detail_of(path, overview_of(path))
 
 
 def overview_of(path: Path) -> Overview:
-    from tidewheel.dags import looked_at
+    from tidewheel.dags.page import archives_shown
 
-    return looked_at.overview_of(path)
+    return archives_shown.overview_of(path)
 
 
 class Elements(HTMLParser):
@@ -222,7 +222,7 @@ def test_texts_of_people_stay_texts(file: Path) -> None:
 def test_keys_and_names_of_queries_stay_texts(answered: Path) -> None:
     from dataclasses import replace
 
-    from tidewheel.answer_plot import AnswerPlot
+    from tidewheel.figures.answer_plot import AnswerPlot
 
     detail = detail_of(answered)
     one = next(one for one in detail.answers if one.name == "by_key")
@@ -235,7 +235,7 @@ def test_keys_and_names_of_queries_stay_texts(answered: Path) -> None:
 
 
 def answer(path: str, token: str = "", method: str = "GET", **headers: str) -> httpx.Response:
-    from tidewheel.dags.operator_page import OperatorPage
+    from tidewheel.dags.page.operator_page import OperatorPage
 
     async def asked() -> httpx.Response:
         given = {**headers, "Authorization": f"Bearer {token}"} if token else headers
@@ -307,7 +307,7 @@ def known_to_airflow(folder: Path, faulty: int = 0) -> None:
     from airflow.utils.session import create_session
     from sqlalchemy import update
 
-    from tests.support.dag_runs import bag_of
+    from tests.support.services.dag_runs import bag_of
 
     bag = bag_of(folder)
     assert len(bag.import_errors) == faulty

@@ -16,8 +16,8 @@ import pytest
 
 from scripts.native_services import free_port
 from tests.dags.test_operator_page import empty_airflow, known_to_airflow, pytestmark, token_of
-from tests.support.browser import WIDTH, Browser, chromium, pictures_folder
-from tests.support.operated_archives import HOUR_US, OperatedArchives
+from tests.support.archives.operated_archives import HOUR_US, OperatedArchives
+from tests.support.services.browser import WIDTH, Browser, chromium, pictures_folder
 from tidewheel.indexing.core.slots import moment
 
 pytestmark = [*pytestmark, pytest.mark.nightly]
@@ -50,7 +50,7 @@ def url(token: str) -> Iterator[str]:
     import uvicorn
     from fastapi import FastAPI
 
-    from tidewheel.dags.operator_page import PREFIX, OperatorPage
+    from tidewheel.dags.page.operator_page import PREFIX, OperatorPage
 
     site = FastAPI()
     site.get("/favicon.ico")(lambda: "")  # Airflow has one

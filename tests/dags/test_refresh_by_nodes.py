@@ -11,12 +11,12 @@ from urllib.parse import quote
 
 import pytest
 
-from benchmarks.described_archive import records_of
+from benchmarks.archives.described_archive import records_of
 from scripts.native_services import free_port
-from tests.support.airflow_page import RestPage, wait
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.toml_archives import TomlArchive
+from tests.support.services.airflow_page import RestPage, wait
 from tidewheel.indexing.core.slots import micros
-from tidewheel.local.standing.partials import aggregate_of, call_inputs
+from tidewheel.local.partials.fold import aggregate_of, call_inputs
 from tidewheel.playground.airflow import EmbeddedAirflow
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Call, Query

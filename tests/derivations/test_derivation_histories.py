@@ -10,8 +10,8 @@ from collections import Counter
 
 import pytest
 
-from tests.support.derived_bugs import BUGS
-from tests.support.derived_world import World, Wrong
+from tests.support.models.derived_bugs import BUGS
+from tests.support.models.derived_world import World, Wrong
 
 STEPS = 16
 MANY = int(os.environ.get("TIDEWHEEL_HISTORIES", "1000"))

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.bench import Bench
+from benchmarks.archives.cost_check import checks, errors
+from benchmarks.archives.lifetimes import KINDS, Lifetime
+from benchmarks.archives.rates import Rate
+from benchmarks.archives.stream import Source, Stream
 from benchmarks.contenders.catalogue import catalogue
-from benchmarks.cost_check import checks, errors
-from benchmarks.lifetimes import KINDS, Lifetime
-from benchmarks.profiles import Profile, profiles
-from benchmarks.race import Race
-from benchmarks.rates import Rate
-from benchmarks.report import write_report
-from benchmarks.results import Results
-from benchmarks.store import RESULTS, Store
-from benchmarks.stream import Source, Stream
-from benchmarks.thesis import section
-from benchmarks.truth import Summary, Truth, WrongAnswer
+from benchmarks.harness.bench import Bench
+from benchmarks.harness.profiles import Profile, profiles
+from benchmarks.harness.race import Race
+from benchmarks.harness.report import write_report
+from benchmarks.harness.results import Results
+from benchmarks.harness.store import RESULTS, Store
+from benchmarks.harness.truth import Summary, Truth, WrongAnswer
+from benchmarks.literature.thesis import section
 from tidewheel.indexing.cost.model import MEASURED_MEDIUM
 from tidewheel.jobs.process.session import open_session
 from tidewheel.output import INTERRUPTED

@@ -18,8 +18,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.commands.test_light_commands import SLOTS, at, eight_slots_built
-from tests.support.lacking import environment_without, tidewheel_in
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.services.lacking import environment_without, tidewheel_in
 from tidewheel.indexing.extras import EXTRAS
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import open_snapshot
@@ -170,7 +170,7 @@ def test_the_wheel_in_a_fresh_environment(
         assert done.returncode == 0, done.stderr
     else:
         assert (done.returncode, "run: pip install 'tidewheel[spark]'" in done.stderr) == (7, True), done.stderr
-    factory = subprocess.run([python, "-c", "import tidewheel.dags.factory"], capture_output=True, check=False)
+    factory = subprocess.run([python, "-c", "import tidewheel.dags.build.factory"], capture_output=True, check=False)
     assert (factory.returncode == 0) == (extra in ("airflow", "all")), factory.stderr
     megabytes = size_mb(python.parent.parent)
     assert said_mb(extra) == pytest.approx(megabytes, rel=0.15), "docs/installing.md says the size"

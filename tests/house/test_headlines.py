@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import headlines
-from benchmarks.literature import costs, edges, placements, schedules, states, techniques, weaving
+from benchmarks.literature import costs, edges, headlines, placements, schedules, states, techniques, weaving
 from benchmarks.literature.headline import Headline
 from tests.house.test_docs import ROOT
-from tidewheel.queries.planning.effort import SMALLER
+from tidewheel.queries.literature.planning.effort import SMALLER
 
 PAGE = ROOT / "docs" / "headlines.md"
 ROWS = [row for part in headlines.PARTS.values() for row in part()]

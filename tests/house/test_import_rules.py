@@ -89,9 +89,9 @@ def test_each_room_is_read_once_and_under_its_own_name():
         ("jobs/update.py", "import duckdb"),
         ("jobs/update.py", "from tidewheel.cli import main"),
         ("sql/reader.py", "def f():\n    from pyspark.sql import SparkSession"),
-        ("dags/factory.py", "from tidewheel.jobs.update import update"),
-        ("dags/factory.py", "class A:\n    import tidewheel.sql"),
-        ("dags/factory.py", "def f():\n    import pyspark"),
+        ("dags/build/factory.py", "from tidewheel.jobs.update import update"),
+        ("dags/build/factory.py", "class A:\n    import tidewheel.sql"),
+        ("dags/build/factory.py", "def f():\n    import pyspark"),
         ("tidewheel/cli.py", "from tidewheel.sql.reader import probe"),
         ("tidewheel/cli.py", "import pyarrow"),
         ("tidewheel/cli.py", "def f():\n    import airflow"),
@@ -108,7 +108,7 @@ def test_a_forbidden_import_is_seen(path, line):
         ("indexing/core/slots.py", "from ..errors import InvalidInput"),
         ("queries/kernels/folds.py", "import numpy\nfrom tidewheel.queries.operation import Operation"),
         ("queries/kernels/folds.py", "from tidewheel.queries.kernels import rows\nfrom . import rows"),
-        ("dags/factory.py", "def f():\n    from tidewheel.jobs.update import update"),
+        ("dags/build/factory.py", "def f():\n    from tidewheel.jobs.update import update"),
         ("tidewheel/cli.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import tidewheel.sql"),
         ("tidewheel/cli.py", "def f():\n    import pyarrow"),
     ],
@@ -146,14 +146,14 @@ def test_a_bare_room_is_seen(line):
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        ("benchmarks/scheduled.py", "from tests.support.archives import SmallArchive"),
+        ("benchmarks/process/scheduled.py", "from tests.support.archives.small_archive import SmallArchive"),
         ("benchmarks/standing/feed.py", "def f():\n    import tests.conftest"),
         ("scripts/compose_file.py", "from benchmarks import windows"),
     ],
 )
 def test_a_guest_that_imports_the_other_way_is_seen(path, line):
     assert guest_faults(Source(path, line))
-    assert not guest_faults(Source("tests/house/test_soak.py", "from benchmarks.soak import Soak"))
+    assert not guest_faults(Source("tests/house/test_soak.py", "from benchmarks.process.soak import Soak"))
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cost_check import medium_text
+from benchmarks.archives.cost_check import medium_text
+from benchmarks.harness.store import RESULTS
 from benchmarks.standing.refresh_costs import FILE, STAGES, known, lines
 from benchmarks.standing.sharing import Sample, fitted, predicted_s, report
-from benchmarks.store import RESULTS
 from tidewheel.indexing.cost import medium
 from tidewheel.queries.planning.measured_model import Amounts, Constants
 

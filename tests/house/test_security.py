@@ -18,12 +18,12 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of
+from tests.support.archives.toml_archives import TomlArchive
 from tidewheel.cli import main
-from tidewheel.commits.forget import forget
+from tidewheel.commits.operations.forget import forget
 from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import chromium, pictures_folder
+from tests.support.services.browser import chromium, pictures_folder
 
 pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).parent.parent.parent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.soak import ROWS, SPAN, WINDOW, Soak, flatness, life_of, live_rows
+from benchmarks.process.soak import ROWS, SPAN, WINDOW, Soak, flatness, life_of, live_rows
 
 
 @pytest.mark.parametrize("watermark", [0, 1, SPAN - 1, SPAN, 3 * SPAN + 5])

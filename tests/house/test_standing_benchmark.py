@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.feeding import feed
-from benchmarks.report import write_report
-from benchmarks.results import Results
+from benchmarks.archives.feeding import feed
+from benchmarks.harness.report import write_report
+from benchmarks.harness.results import Results
+from benchmarks.harness.store import Store
 from benchmarks.standing.course import Course
 from benchmarks.standing.goals import EXPERIMENT, UNFINISHED, standing_goals
 from benchmarks.standing.oracle import nothing_empty, same
@@ -19,7 +20,6 @@ from benchmarks.standing.race import Race, wrong_answers
 from benchmarks.standing.rivals import RIVALS
 from benchmarks.standing.section import lines_of, section
 from benchmarks.standing.stream import AXIS, SLOT_ZERO, Size, batch, due, queries
-from benchmarks.store import Store
 
 TINY = Size(
     "quick", rows=20, slots=40, queries=8, measured=1, many_groups=30, growth=(2, 3),

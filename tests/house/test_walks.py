@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.support.dag_runs import K, context_of, dags_of, pytestmark, tide, work
-from tests.support.toml_archives import TomlArchive, first_slot_fed
+from tests.support.archives.toml_archives import TomlArchive, first_slot_fed
+from tests.support.services.dag_runs import K, context_of, dags_of, pytestmark, tide, work
 from tests.support.walk import walk
 from tidewheel.cli import main
 from tidewheel.indexing.durations import duration_text
@@ -125,8 +125,8 @@ def test_a_walk_is_of_functions_called_not_of_modules_read() -> None:
 
 
 def test_another_file_on_the_way_and_one_that_is_no_longer_passed_are_seen() -> None:
-    with pytest.raises(AssertionError, match=r"passes \['benchmarks/results.py'\]"):
-        compare("audit", [*walks()["audit"], "benchmarks/results.py"])
+    with pytest.raises(AssertionError, match=r"passes \['benchmarks/harness/results.py'\]"):
+        compare("audit", [*walks()["audit"], "benchmarks/harness/results.py"])
     with pytest.raises(AssertionError, match="is not what happens"):
         compare("audit", walks()["audit"][1:])
     with pytest.raises(AssertionError, match="is not what happens"):

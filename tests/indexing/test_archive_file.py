@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archive_files import file_of
+from tests.support.archives.archive_files import file_of
 from tidewheel.indexing.archive_file.fields import FIELDS
 from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.archive_file.reference import full_example

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.archive_files import faults_of, file_of
+from tests.support.archives.archive_files import faults_of, file_of
 from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.errors import InvalidInput
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.archive_files import file_of
+from tests.support.archives.archive_files import file_of
 from tidewheel.indexing.archive_file.fields import FIELDS
 from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.archive_file.reference import full_example

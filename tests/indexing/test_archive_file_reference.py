@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archive_files import faults_of, file_of
+from tests.support.archives.archive_files import faults_of, file_of
 from tidewheel.commits.archive import refuse_contradiction
 from tidewheel.indexing.archive_file.fields import FIELDS
 from tidewheel.indexing.archive_file.read import parse_archive_file

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.archives import generation_of, random_batch
-from tests.support.model_table import ModelTable, cells_of, definition_of
+from tests.support.archives.small_archive import generation_of, random_batch
+from tests.support.models.model_table import ModelTable, cells_of, definition_of
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.oracle import Record

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests.indexing.test_plan_histories import random_batch
-from tests.support.model_table import ModelTable, definition_of, random_generation
+from tests.support.models.model_table import ModelTable, definition_of, random_generation
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.folding import fold_all
 from tidewheel.indexing.core.ledger import Ledger

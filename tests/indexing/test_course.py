@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import tidewheel
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 
 SPAN = 6
 

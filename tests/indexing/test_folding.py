@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.indexing.test_changes import some_history
-from tests.support.slow_fold import slow_fold
+from tests.support.models.slow_fold import slow_fold
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.folding import fold_all
 from tidewheel.indexing.core.ledger import Ledger, part_cells

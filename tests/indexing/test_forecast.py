@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.model_table import ModelTable, definition_of
+from tests.support.models.model_table import ModelTable, definition_of
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.cost.forecast import SizesByCell, forecast

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.situations import FILE
+from tests.support.archives.situations import FILE
 from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.rules.freshness import Landing, age_bound_us, freshness_of, is_catching_up

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.model_table import ModelTable, cells_of, definition_of, forget_matcher, random_generation
+from tests.support.models.model_table import ModelTable, cells_of, definition_of, forget_matcher, random_generation
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.oracle import Oracle, Record
 

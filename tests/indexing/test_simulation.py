@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from tests.support.model_table import ModelTable, definition_of
+from tests.support.models.model_table import ModelTable, definition_of
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan

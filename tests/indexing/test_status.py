@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.archives import generation_of
-from tests.support.model_table import ModelTable, definition_of
+from tests.support.archives.small_archive import generation_of
+from tests.support.models.model_table import ModelTable, definition_of
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.oracle import Record

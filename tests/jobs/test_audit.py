@@ -19,13 +19,13 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from tests.support.archives import HOUR_US, SmallArchive, generation_of, random_batch
-from tests.support.copies import SPAN, copied
-from tests.support.damages import bring_back
-from tidewheel.commits.forget import forget
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.undo import undo
-from tidewheel.commits.vacuum import vacuum
+from tests.support.archives.copies import SPAN, copied
+from tests.support.archives.damages import bring_back
+from tests.support.archives.small_archive import HOUR_US, SmallArchive, generation_of, random_batch
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.hands import archive_job
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.state import FileFact

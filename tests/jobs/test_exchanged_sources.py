@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.archives import SmallArchive, generation_of
+from tests.support.archives.small_archive import SmallArchive, generation_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome
 from tidewheel.indexing.core.guards import Confirmations

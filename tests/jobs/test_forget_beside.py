@@ -13,12 +13,12 @@ from deltalake import write_deltalake
 
 from tests.jobs.test_malformed import FORMATS, job_of, write
 from tests.old_archives.contents import KEY_KINDS, OLD_ARCHIVES, KeyKind
-from tests.support.archives import SmallArchive, generation_of
-from tests.support.side_rows import quarantined_rows
+from tests.support.archives.side_rows import quarantined_rows
+from tests.support.archives.small_archive import SmallArchive, generation_of
 from tests.whole.test_old_archives import CONFIRMED, Unpacked, comparable
-from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import QUARANTINE
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.jobs.update import update
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 from pyspark.logger import PySparkLogger
 
 from tests.jobs.test_policies import write_raw
-from tests.support.archives import SmallArchive, generation_of
+from tests.support.archives.small_archive import SmallArchive, generation_of
 from tidewheel.cli import main
-from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import QUARANTINE
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
 from tidewheel.commits.status import status
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.update import update

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import kill_one_spark
-from tests.support.toml_archives import TomlArchive, first_slot_fed
+from tests.support.archives.toml_archives import TomlArchive, first_slot_fed
+from tests.support.services.processes import kill_one_spark
 from tidewheel.jobs.process.java_start import StartingJava
 
 ROOT = Path(__file__).parent.parent.parent

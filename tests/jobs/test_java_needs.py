@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mounts import folder_outside_tmp, with_tmp_noexec
-from tests.support.toml_archives import TomlArchive, first_slot_fed
+from tests.support.archives.toml_archives import TomlArchive, first_slot_fed
+from tests.support.services.mounts import folder_outside_tmp, with_tmp_noexec
 from tidewheel.jobs.process.java_needs import library_folder, library_options, may_execute
 
 ROOT = Path(__file__).parent.parent.parent

@@ -15,15 +15,15 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from tests.old_archives.contents import KEY_KINDS, OLD_ARCHIVES
-from tests.support.built_table import BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import BuiltTable
+from tests.support.archives.columns import column
 from tests.whole.test_old_archives import Unpacked, comparable
 from tidewheel.cli import main
 from tidewheel.hands import Hands
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.expressions import keyed_digest
 from tidewheel.jobs.data.key_digests import key_digests
-from tidewheel.sql.json_values import json_value
+from tidewheel.sql.results.json_values import json_value
 
 DELTA_KINDS = {"int": "integer", "bigint": "long", "smallint": "short", "tinyint": "byte"}
 

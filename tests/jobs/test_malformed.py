@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from tests.support.archives import SmallArchive, generation_of
-from tests.support.side_rows import quarantined_rows
+from tests.support.archives.side_rows import quarantined_rows
+from tests.support.archives.small_archive import SmallArchive, generation_of
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import QUARANTINE
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
 from tidewheel.indexing.core.definition import Policy, Verdict
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.audit.compare import audit

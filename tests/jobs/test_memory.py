@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.toml_archives import TomlArchive, first_slot_fed
+from tests.support.archives.toml_archives import TomlArchive, first_slot_fed
 from tidewheel.indexing.core.slots import moment
 
 pytestmark = pytest.mark.nightly

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.archives import SmallArchive, generation_of
+from tests.support.archives.small_archive import SmallArchive, generation_of
 from tidewheel.indexing.core.definition import Source, SourceKind
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.create import create

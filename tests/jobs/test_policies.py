@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.archives import SmallArchive, generation_of
-from tests.support.side_rows import quarantined_rows
+from tests.support.archives.side_rows import quarantined_rows
+from tests.support.archives.small_archive import SmallArchive, generation_of
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import QUARANTINE
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
 from tidewheel.indexing.core.definition import Policy, Verdict
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import SlotReceipt

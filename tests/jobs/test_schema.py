@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import Schema
 
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
-from tests.support.columns import column
+from tests.support.archives.columns import column
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of, random_batch
 from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.commit import commit_schema
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.undo import undo
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.operations.undo import undo
 from tidewheel.indexing.core.definition import ArchiveFile, Policy
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.receipts import Deed

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.broker import wait_until
-from tests.support.processes import processes_below
-from tests.support.sockets import is_outer, listening
+from tests.support.services.broker import wait_until
+from tests.support.services.processes import processes_below
+from tests.support.services.sockets import is_outer, listening
 from tidewheel.jobs.process.session import session_conf
 from tidewheel.jobs.process.settings import cluster_secret
 

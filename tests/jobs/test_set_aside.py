@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.support.archives import SmallArchive, generation_of
-from tests.support.side_rows import quarantined_rows
-from tests.support.toml_archives import TomlArchive
+from tests.support.archives.side_rows import quarantined_rows
+from tests.support.archives.small_archive import SmallArchive, generation_of
+from tests.support.archives.toml_archives import TomlArchive
 from tidewheel.cli import main
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.expire import expire
+from tidewheel.commits.operations.expire import expire
 from tidewheel.indexing.core.guards import SET_ASIDE_MIN, Confirmations, guard_set_aside
 from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.errors import Refused

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.byte_search import holders
-from tests.support.services import Postgres, postgres, require_jars
+from tests.support.archives.byte_search import holders
+from tests.support.services.servers import Postgres, postgres, require_jars
 from tidewheel.indexing.archive_file.read import parse_archive_file
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.errors import InvalidInput, NotInstalled

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.archives import SmallArchive, generation_of
+from tests.support.archives.small_archive import SmallArchive, generation_of
 from tidewheel.indexing.core.layouts import MEBIBYTE
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.state import FileFact

@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console, RenderableType
 
-from tests.support.broker import Broker, Message, broker, wait_until
-from tests.support.topic_archive import TopicArchive
+from tests.support.archives.topic_archive import TopicArchive
+from tests.support.services.broker import Broker, Message, broker, wait_until
 from tidewheel.indexing.errors import InvalidInput, Unavailable
 from tidewheel.indexing.rules.status import status_of
 from tidewheel.jobs.data.source import Seen, read_batch

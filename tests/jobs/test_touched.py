@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archives import SmallArchive, generation_of
-from tidewheel.commits.expire import expire
+from tests.support.archives.small_archive import SmallArchive, generation_of
+from tidewheel.commits.operations.expire import expire
 from tidewheel.indexing.core.oracle import Record
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.archives import SmallArchive, generation_of, random_batch
+from tests.support.archives.small_archive import SmallArchive, generation_of, random_batch
 
 pytestmark = pytest.mark.usefixtures("spark")
 

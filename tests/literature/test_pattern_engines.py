@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.statement_plans import built, random_history, random_notation
+from tests.support.models.statement_plans import built, random_history, random_notation
 from tidewheel.queries.literature.patterns.approach import Approach, Way, approach_named
 from tidewheel.queries.literature.patterns.engine import Engine, played
 from tidewheel.queries.literature.patterns.generated_streams import PLANS, Links, query_plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.literature.test_pattern_engines import bags, disagreements
-from tests.support.statement_plans import random_history
+from tests.support.models.statement_plans import random_history
 from tidewheel.queries.literature.patterns.approach import approach_named
 from tidewheel.queries.literature.patterns.engine import Engine, played
 from tidewheel.queries.statements.conditions import Comparison

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.support.statement_plans import built, random_history
+from tests.support.models.statement_plans import built, random_history
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.patterns.approach import approach_named
 from tidewheel.queries.literature.patterns.engine import Engine, played

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import vectors
+from tests.support.models.planning import vectors
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.state.arrival_list import ArrivalList
 from tidewheel.queries.literature.state.calendar_queue import CalendarQueue, Partitions

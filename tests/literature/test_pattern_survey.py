@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import pages, vectors
+from tests.support.models.planning import pages, vectors
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.patterns.bounded_memory import is_bounded
 from tidewheel.queries.literature.patterns.clocks import Clock, MergeUnion, Slack

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import pages, vectors
+from tests.support.models.planning import pages, vectors
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.patterns.join_synopses.basic_interval_join import BasicIntervalJoin
 from tidewheel.queries.literature.patterns.join_synopses.classes import Joined, class_of
@@ -20,9 +20,9 @@ from tidewheel.queries.literature.patterns.join_synopses.sharing import FORMS, J
 from tidewheel.queries.literature.patterns.sketches.count_min import CountMin
 from tidewheel.queries.literature.patterns.sketches.exponential_histogram import ExponentialHistogram
 from tidewheel.queries.literature.patterns.sketches.flajolet_martin import FlajoletMartin
-from tidewheel.queries.synopses.covers import cover
-from tidewheel.queries.synopses.synopsis import Basic, Intervals, Running, Synopsis
-from tidewheel.queries.synopses.values import COUNT, COUNTS, MAX, SUM, Kind
+from tidewheel.queries.literature.synopses.synopsis import Basic, Intervals, Running, Synopsis
+from tidewheel.queries.literature.synopses.values import COUNT, COUNTS, MAX, SUM, Kind
+from tidewheel.queries.scheduling.covers import cover
 
 ONE = pages("update_patterns/tv13_synopses.json")
 JOINS = pages("join_synopses.json")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import pages, vectors
+from tests.support.models.planning import pages, vectors
 from tidewheel.queries.literature.patterns.approach import Approach, Way, approach_named
 from tidewheel.queries.literature.patterns.chunks import Chunks
 from tidewheel.queries.literature.patterns.engine import Engine, played
@@ -24,6 +24,7 @@ from tidewheel.queries.literature.patterns.view import Life
 from tidewheel.queries.literature.state.calendar_queue import CalendarQueue
 from tidewheel.queries.literature.state.fifo import Fifo
 from tidewheel.queries.literature.state.records import FOREVER, Record, Steps
+from tidewheel.queries.literature.synopses.values import SUM
 from tidewheel.queries.statements.history import Arrival, Update
 from tidewheel.queries.statements.labels import Pattern, output_label
 from tidewheel.queries.statements.legality import Illegal
@@ -41,7 +42,6 @@ from tidewheel.queries.statements.plan import (
     TimeWindow,
 )
 from tidewheel.queries.statements.statement import Output
-from tidewheel.queries.synopses.values import SUM
 
 FOLDER = "update_patterns"
 FOUR = pages(f"{FOLDER}/tv01_four_queries.json")

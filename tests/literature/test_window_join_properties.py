@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.printed_joins import FirstFix, Printed, Unguarded
-from tests.support.window_joins import by_run, random_arrivals, words
+from tests.support.models.printed_joins import FirstFix, Printed, Unguarded
+from tests.support.models.window_joins import by_run, random_arrivals, words
 from tidewheel.queries.literature.joins.count_windows import CountWindows
 from tidewheel.queries.literature.joins.eager import Eager
 from tidewheel.queries.literature.joins.eager_lazy_expiration import EagerLazyExpiration

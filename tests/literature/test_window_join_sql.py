@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.support.window_joins import arrivals_of, join_of, random_arrivals, vector
+from tests.support.models.window_joins import arrivals_of, join_of, random_arrivals, vector
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.joins.lazy import Lazy
 from tidewheel.queries.literature.joins.lazy_restore import LazyRestore

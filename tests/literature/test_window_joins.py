@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.printed_joins import AllFirst, FirstFix, Printed, Unguarded
-from tests.support.window_joins import arrivals_of, by_run, join_of, vector, word, words
+from tests.support.models.printed_joins import AllFirst, FirstFix, Printed, Unguarded
+from tests.support.models.window_joins import arrivals_of, by_run, join_of, vector, word, words
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.joins.count_windows import CountWindows
 from tidewheel.queries.literature.joins.eager import Eager

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.support.planning import chance
+from tests.support.models.planning import chance
 from tidewheel.queries.planning.cost_model import Levels
 from tidewheel.queries.planning.loom import Loom
 from tidewheel.queries.planning.omega_model import omega_model

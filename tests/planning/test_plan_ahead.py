@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tidewheel.archive
-from tests.support.asked_archive import asked_archive
+from tests.support.archives.asked_archive import asked_archive
 from tidewheel.cli import main
 from tidewheel.queries.scheduling.schedulers import SCHEDULERS
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import tidewheel.archive
-from tests.support.asked_archive import asked_archive
+from tests.support.archives.asked_archive import asked_archive
 from tidewheel.cli import main
 from tidewheel.plans import Asked
+from tidewheel.queries.literature.placement.optimizers import OPTIMIZERS
 from tidewheel.queries.planning.omegas import OMEGAS
-from tidewheel.queries.planning.placement.catalogue import OPTIMIZERS
 
 LIFE = 'revise = "5m"\nkeep = "1h"\n'
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import chance, loom_of, members, numbered, numbers, random_windows
+from tests.support.models.planning import chance, loom_of, members, numbered, numbers, random_windows
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.literature.planning.effort import counted_weave
+from tidewheel.queries.literature.planning.incremental_weave import PlanPoint, expected_cost, is_drifted, rewoven
 from tidewheel.queries.planning.catalogue import PLANNERS, planner_named
 from tidewheel.queries.planning.certificate import certificate
 from tidewheel.queries.planning.cost_model import PanesModel, three_levels
-from tidewheel.queries.planning.effort import counted_weave
-from tidewheel.queries.planning.incremental import PlanPoint, expected_cost, is_drifted, rewoven
 from tidewheel.queries.planning.loom import Loom, partition_of
 from tidewheel.queries.planning.matching import heaviest_matching
 from tidewheel.queries.planning.omega_model import omega_model

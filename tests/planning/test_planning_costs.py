@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import chance, numbered, pages, random_windows
+from tests.support.models.planning import chance, numbered, pages, random_windows
 from tidewheel.queries.choice import technique_named
+from tidewheel.queries.literature.planning.grouped_model import grouped_model
 from tidewheel.queries.operations.extremes import MAX
 from tidewheel.queries.operations.whole_sums import whole_sum
 from tidewheel.queries.oracle import window_fold
 from tidewheel.queries.planning.catalogue import planner_named
-from tidewheel.queries.planning.grouped_model import grouped_model
 from tidewheel.queries.planning.loom import Loom
 from tidewheel.queries.planning.measured_model import Constants, measured_model
 from tidewheel.queries.planning.omegas import OMEGAS, Form, true_operand_rate

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import random_windows, vectors
+from tests.support.models.planning import random_windows, vectors
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.planning.edge_counts import bit_set, edge_rate, f1, f1_collapsed, f1_terms
 from tidewheel.queries.planning.edge_space import BitSpace, PhaseSpace, edge_space, rate_of

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import chance, numbered, pages, random_windows, vectors
+from tests.support.models.planning import chance, numbered, pages, random_windows, vectors
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.literature.placement.optimizers import OPTIMIZERS, optimizer_named
+from tidewheel.queries.literature.placement.placed_nodes import Objective, Setting
 from tidewheel.queries.planning.catalogue import planner_named
 from tidewheel.queries.planning.loom import Loom
-from tidewheel.queries.planning.placement.catalogue import OPTIMIZERS, optimizer_named
-from tidewheel.queries.planning.placement.nodes import Objective, Setting
 from tidewheel.queries.windows import Window
 
 

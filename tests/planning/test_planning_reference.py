@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from benchmarks.literature.placements import placed
-from benchmarks.reference_workload import reference, reference_windows
-from tests.support.planning import chance, numbered, pages
+from benchmarks.literature.reference_workload import reference, reference_windows
+from tests.support.models.planning import chance, numbered, pages
+from tidewheel.queries.literature.planning.effort import counted_weave
+from tidewheel.queries.literature.planning.incremental_weave import rewoven
 from tidewheel.queries.planning.catalogue import planner_named
 from tidewheel.queries.planning.cost_model import three_levels
-from tidewheel.queries.planning.effort import counted_weave
-from tidewheel.queries.planning.incremental import rewoven
 from tidewheel.queries.planning.loom import Loom
 from tidewheel.queries.windows import Window
 

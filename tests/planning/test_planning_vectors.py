@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import chance, loom_of, members, numbered, numbers, pages, vectors
+from tests.support.models.planning import chance, loom_of, members, numbered, numbers, pages, vectors
 from tidewheel.queries.planning.catalogue import planner_named
 from tidewheel.queries.planning.certificate import certificate
 from tidewheel.queries.planning.cost_model import composite_count, three_levels

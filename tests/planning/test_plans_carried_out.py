@@ -22,12 +22,12 @@ from tests.standing.test_standing_folds import (
     reports_of,
 )
 from tests.standing.test_standing_partials import MINUTE_US
-from tests.support.asked_archive import answers, asked_archive, copied_archive
-from tests.support.planning import chance as chance_of
+from tests.support.archives.asked_archive import answers, asked_archive, copied_archive
+from tests.support.models.planning import chance as chance_of
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.derivation import derived_job, kept_trees
-from tidewheel.local.standing.folding import way_of
+from tidewheel.local.answers.ways import way_of
+from tidewheel.local.derived.sources import derived_job, kept_trees
 from tidewheel.queries.planning.catalogue import PLANNERS
 from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.population import Estimate

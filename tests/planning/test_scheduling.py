@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import pages, vectors
+from tests.support.models.planning import pages, vectors
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.scheduling.blocks import Block, Plan, planned, rate, sub_groups
 from tidewheel.queries.scheduling.lateness import lateness

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.support.planning import chance, numbered, random_windows
+from tests.support.models.planning import chance, numbered, random_windows
 from tidewheel.indexing.errors import NotInstalled
 from tidewheel.queries.planning.catalogue import PLANNERS, planner_named
 from tidewheel.queries.planning.loom import Loom

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import pages, vectors
+from tests.support.models.planning import pages, vectors
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.synopses.admission import Registry, Wanted, average
-from tidewheel.queries.synopses.covers import cover
-from tidewheel.queries.synopses.relevant import Relevant, relevant_set
-from tidewheel.queries.synopses.synopsis import FORMS, Basic, Intervals, Running, Synopsis
-from tidewheel.queries.synopses.terms import Term
-from tidewheel.queries.synopses.values import COUNT, COUNTS, MAX, MIN, SUM, Kind
+from tidewheel.queries.literature.synopses.admission import Registry, Wanted, average
+from tidewheel.queries.literature.synopses.relevant import Relevant, relevant_set
+from tidewheel.queries.literature.synopses.synopsis import FORMS, Basic, Intervals, Running, Synopsis
+from tidewheel.queries.literature.synopses.terms import Term
+from tidewheel.queries.literature.synopses.values import COUNT, COUNTS, MAX, MIN, SUM, Kind
+from tidewheel.queries.scheduling.covers import cover
 
 PAGE = pages("synopses.json")
 SLOTS, SLOTS_MAX = PAGE["slots"], PAGE["slots_max"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.query_operations import CASES, CONCATENATION, Case
+from tests.support.models.query_operations import CASES, CONCATENATION, Case
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.operation import AlgebraClass, Column, Operation
 from tidewheel.queries.operations import chosen, divisors, extremes, lists, logic

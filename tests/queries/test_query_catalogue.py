@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import headlines, windows
-from tests.support.asked_archive import asked_archive
-from tests.support.query_operations import APPROXIMATE, CASES, NOT_FOR_USERS
+from benchmarks.literature import headlines, windows
+from tests.support.archives.asked_archive import asked_archive
+from tests.support.models.query_operations import APPROXIMATE, CASES, NOT_FOR_USERS
 from tidewheel.cli import main
 from tidewheel.queries.choice import TECHNIQUES
 

@@ -9,8 +9,8 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.page import Fault
 from tidewheel.queries.standing.query import Call, Counts, Named, Query, QueryText
 from tidewheel.queries.standing.query_file import misfits, parse_query_file
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query
 
 COLUMNS = {
     "src": "VARCHAR",

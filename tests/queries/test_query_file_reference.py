@@ -21,8 +21,8 @@ from tidewheel.queries.standing.query_fields import FIELDS
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.query_reference import query_file_reference
 from tidewheel.queries.standing.query_schema import query_file_schema
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query
 
 ROOT = Path(__file__).parent.parent.parent
 COLUMNS = {

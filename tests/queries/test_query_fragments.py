@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.grouping import roll_up, union_of_columns
+from tidewheel.queries.literature.grouping import roll_up, union_of_columns
 from tidewheel.queries.operations.chosen import LAST_BY_ARRIVAL
 from tidewheel.queries.operations.whole_sums import whole_sum
 from tidewheel.queries.oracle import window_fold

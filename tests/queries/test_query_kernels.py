@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.support import query_operations as draws
+from tests.support.models import query_operations as draws
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.aggregates import MAKERS, Argument, ArgumentKind, aggregate
 from tidewheel.queries.kernels.answers import Folds

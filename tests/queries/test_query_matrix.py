@@ -11,8 +11,8 @@ from itertools import count, cycle
 
 import pytest
 
-from tests.support.query_operations import CASES, CONCATENATION
-from tests.support.query_streams import compare
+from tests.support.models.query_operations import CASES, CONCATENATION
+from tests.support.models.query_streams import compare
 from tidewheel.indexing.errors import Damaged
 from tidewheel.queries.choice import fitting
 from tidewheel.queries.operations.extremes import MAX

@@ -18,24 +18,24 @@ from datasketches import kll_doubles_sketch
 
 from tests.standing.test_standing_folds import tables_of
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
-from tests.support.asked_archive import asked_archive
-from tests.support.lacking import environment_without, tidewheel_in
-from tests.support.local_archive import LocalArchive
-from tests.support.query_operations import APPROXIMATE, Case
-from tests.support.refreshed_archive import COLUMNS as EVENTS
-from tests.support.refreshed_archive import event
+from tests.support.archives.asked_archive import asked_archive
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.archives.refreshed_archive import COLUMNS as EVENTS
+from tests.support.archives.refreshed_archive import event
+from tests.support.models.query_operations import APPROXIMATE, Case
+from tests.support.services.lacking import environment_without, tidewheel_in
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.findings import Finding
-from tidewheel.local.standing.asking import ask, with_errors
-from tidewheel.local.standing.auditing import derived_findings
-from tidewheel.local.standing.derivation import derived_job
-from tidewheel.local.standing.distinct_sketches import HllSketches, installed
-from tidewheel.local.standing.folding import fold
-from tidewheel.local.standing.folds import Folder
-from tidewheel.local.standing.quantile_sketches import KllSketches
+from tidewheel.local.answers.by_sql import Folder
+from tidewheel.local.answers.ways import fold
+from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.partials.distinct_sketches import HllSketches, installed
+from tidewheel.local.partials.memory.tree_rows import TreeRows
+from tidewheel.local.partials.partial_store import digests
+from tidewheel.local.partials.quantile_sketches import KllSketches
+from tidewheel.local.standing.ask import ask, with_errors
+from tidewheel.local.standing.derived_audit import derived_findings
 from tidewheel.local.standing.refresh import refresh
-from tidewheel.local.standing.stored_rows import digests
-from tidewheel.local.standing.tree_rows import TreeRows
 from tidewheel.queries.aggregates import HOLISTIC, Argument, ArgumentKind, aggregate
 from tidewheel.queries.choice import choose
 from tidewheel.queries.operation import Aggregate
@@ -45,8 +45,8 @@ from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import assigned
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query
 
 SEED = 20261119
 DISTINCT = aggregate("approx_count_distinct", sketches=HllSketches())

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from tests.support.query_operations import CASES, CONCATENATION, MATRIX_PRODUCT
-from tests.support.query_streams import random_records, random_windows
+from tests.support.models.query_operations import CASES, CONCATENATION, MATRIX_PRODUCT
+from tests.support.models.query_streams import random_records, random_windows
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.queries.choice import TECHNIQUES, choose, fitting, technique_named
-from tidewheel.queries.incremental import Incremental
+from tidewheel.queries.literature.incremental import Incremental
 from tidewheel.queries.operations.divisors import GCD
 from tidewheel.queries.operations.extremes import MAX
 from tidewheel.queries.operations.whole_sums import whole_sum

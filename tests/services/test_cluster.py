@@ -20,9 +20,9 @@ import pytest
 import yaml
 
 import tidewheel
-from tests.support.mounts import with_tmp_noexec
-from tests.support.running_cluster import ROOT, WORK_S, Running, applications, applied_at, wait_until
-from tests.support.sockets import is_outer, listening
+from tests.support.services.mounts import with_tmp_noexec
+from tests.support.services.running_cluster import ROOT, WORK_S, Running, applications, applied_at, wait_until
+from tests.support.services.sockets import is_outer, listening
 from tidewheel.indexing.core.slots import iso, moment
 from tidewheel.playground.demo_source import EVERY, demo_records
 

@@ -15,10 +15,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from benchmarks.described_archive import records_of
-from tests.support.processes import kill_one_spark
-from tests.support.running_cluster import WORK_S, Running, applications, applied_at, wait_until
-from tests.support.toml_archives import Rows, TomlArchive
+from benchmarks.archives.described_archive import records_of
+from tests.support.archives.toml_archives import Rows, TomlArchive
+from tests.support.services.processes import kill_one_spark
+from tests.support.services.running_cluster import WORK_S, Running, applications, applied_at, wait_until
 from tidewheel.indexing.core.oracle import Oracle
 from tidewheel.indexing.core.slots import iso, micros
 from tidewheel.storage.location import Location

@@ -18,10 +18,10 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from benchmarks.feeding import create, feed
-from tests.support.health_faces import assert_agreed
-from tests.support.running_cluster import ROOT, Running, wait_until
-from tests.support.situations import FIELDS, HOUR_US, MINUTE_US, SITUATIONS, Situations, rows
+from benchmarks.archives.feeding import create, feed
+from tests.support.archives.health_faces import assert_agreed
+from tests.support.archives.situations import FIELDS, HOUR_US, MINUTE_US, SITUATIONS, Situations, rows
+from tests.support.services.running_cluster import ROOT, Running, wait_until
 from tidewheel.archive import Archive
 from tidewheel.commits.clock import now_us
 from tidewheel.hands import archive_job

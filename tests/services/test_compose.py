@@ -15,7 +15,7 @@ import yaml
 
 from scripts.compose_file import read_environment_file, read_services
 from scripts.native_services import compose_reader, install_compose_reader
-from tests.support.services import available
+from tests.support.services.servers import available
 from tidewheel.playground.demo_source import EVERY, FILE_NAME
 from tidewheel.resolve import read_archive_file
 

@@ -13,8 +13,8 @@ from threading import Thread
 
 import pytest
 
-from tests.support.mounts import folder_outside_tmp, with_tmp_noexec
-from tests.support.services import object_store
+from tests.support.services.mounts import folder_outside_tmp, with_tmp_noexec
+from tests.support.services.servers import object_store
 
 CHECK = Path(__file__).parent.parent.parent / "scripts/healthcheck"
 PAGES = {

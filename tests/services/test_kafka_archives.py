@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
-from tests.support.broker import Broker, broker
-from tests.support.byte_search import holders
-from tests.support.topic_archive import TopicArchive
+from tests.support.archives.byte_search import holders
+from tests.support.archives.topic_archive import TopicArchive
+from tests.support.services.broker import Broker, broker
 from tidewheel.indexing.errors import InvalidInput, Unavailable
 from tidewheel.jobs.data import topic_client
 

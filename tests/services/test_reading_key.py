@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from scripts.native_services import free_port, start, stop, versitygw
-from tests.support.services import ObjectStore, object_store
-from tests.support.situations import Situations
+from tests.support.archives.situations import Situations
+from tests.support.services.servers import ObjectStore, object_store
 
 ROOT = Path(__file__).parent.parent.parent
 pytestmark = pytest.mark.nightly

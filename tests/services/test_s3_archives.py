@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.archives import generation_of, random_batch
-from tests.support.s3_archive import S3Archive, point_at
-from tests.support.services import ObjectStore, object_store, require_jars
+from tests.support.archives.s3_archive import S3Archive, point_at
+from tests.support.archives.small_archive import generation_of, random_batch
+from tests.support.services.servers import ObjectStore, object_store, require_jars
 from tidewheel.commits.clock import now_us
-from tidewheel.commits.forget import forget
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.vacuum import vacuum
-from tidewheel.commits.vacuum_report import DATA
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.vacuum.deleted import DATA
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.definition import ArchiveFile, Retention
 from tidewheel.indexing.core.slots import moment
 from tidewheel.indexing.errors import Damaged, NotInstalled

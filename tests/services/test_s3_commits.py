@@ -13,7 +13,7 @@ import pytest
 
 from tests.commits.test_checkpoints import table_of_versions, written_by_eight
 from tests.support.commit_contract import commit_slot, create_contract_table, race, run_writers
-from tests.support.services import ObjectStore, object_store
+from tests.support.services.servers import ObjectStore, object_store
 from tidewheel.storage.followed import Followed
 from tidewheel.storage.location import Location
 from tidewheel.storage.newest import Newest

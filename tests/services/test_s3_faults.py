@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.commit_contract import commit_slot, create_contract_table
-from tests.support.lossy_proxy import Away, LossyProxy, lossy_proxy
-from tests.support.services import object_store
+from tests.support.services.lossy_proxy import Away, LossyProxy, lossy_proxy
+from tests.support.services.servers import object_store
 from tidewheel.indexing.errors import OutcomeUnknown
 from tidewheel.storage import location
 from tidewheel.storage.ledger_store import all_receipts

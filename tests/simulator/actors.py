@@ -19,18 +19,18 @@ from tests.simulator.location import MemoryLocation
 from tests.simulator.memory import MemoryTable
 from tests.simulator.side_tables import IN_MEMORY
 from tests.simulator.world import PARTS, Claim, Note, World
-from tests.support.model_table import random_generation
+from tests.support.models.model_table import random_generation
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
-from tidewheel.commits.expire import expire
-from tidewheel.commits.forget import forget
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.observe import observe
+from tidewheel.commits.operations.expire import expire
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.operations.observe import observe
+from tidewheel.commits.operations.put import Put
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.operations.update import Update
 from tidewheel.commits.procedure import Try
-from tidewheel.commits.put import Put
-from tidewheel.commits.undo import undo
-from tidewheel.commits.update import Update
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.definition import Policy
 from tidewheel.indexing.core.fates import QUARANTINED, UNSTORED
 from tidewheel.indexing.core.guards import Confirmations

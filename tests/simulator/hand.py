@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tests.simulator.faults import Fault
 from tests.simulator.memory import STATISTICS
 from tests.simulator.world import ModelFile, part_of
-from tests.support.model_table import cells_of, fact_of
+from tests.support.models.model_table import cells_of, fact_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.conserved import check_conserved
+from tidewheel.commits.operations.put import Slots
 from tidewheel.commits.procedure import Hits, Lap, Swept, Try
-from tidewheel.commits.put import Slots
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written
 from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, QUARANTINED, RULES, SHORT_LIVED, UNSTORED
@@ -74,7 +74,7 @@ class MemoryHand:
     def put(
         self, batches: Parts, lineages: Lineages, one: Try, plan: PartsPlan, folder: str, lap: Lap
     ) -> tuple[Work, Slots]:
-        """What `local/standing/derived.py` does: parts of slots in, and what stays of the files rewritten."""
+        """What `local/derived/put.py` does: parts of slots in, and what stays of the files rewritten."""
         read = {key: batches[key] for key in plan.keys}
         self.actor.begins_to_write(read)
         placed = self._kept(one, plan)

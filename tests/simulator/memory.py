@@ -17,7 +17,7 @@ from deltalake.exceptions import CommitFailedError
 
 from tests.simulator.faults import Fault, planted
 from tests.simulator.world import Fold
-from tests.support.columns import column
+from tests.support.archives.columns import column
 from tidewheel.commits.commit import partition_fields, stored_fields
 from tidewheel.commits.table import Queue
 from tidewheel.indexing.core.definition import Definition

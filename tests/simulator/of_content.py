@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.simulator.looking import alive, new_facts, stored
 from tests.simulator.world import World, edition_of, part_of
-from tests.support.model_table import cells_of
+from tests.support.models.model_table import cells_of
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.layouts import Strategy
 from tidewheel.indexing.core.ledger import part_cells

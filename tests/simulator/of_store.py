@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tests.simulator.looking import look, new_facts, outlived, stored
 from tests.simulator.side_tables import IN_MEMORY
 from tests.simulator.world import World
-from tests.support.model_table import cells_of
-from tidewheel.commits.side_tables import SideTable
+from tests.support.models.model_table import cells_of
+from tidewheel.commits.side_tables.side_table import SideTable
 from tidewheel.indexing.core.batches import batches_at
 from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.errors import Damaged

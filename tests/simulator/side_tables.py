@@ -11,9 +11,9 @@ from tests.simulator.faults import Fault
 from tests.simulator.location import MemoryLocation
 from tests.simulator.world import Aside, World
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.commits.quarantine import QUARANTINE
-from tidewheel.commits.side_tables import SideTable
-from tidewheel.commits.unstored import UNSTORED_TABLE
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
+from tidewheel.commits.side_tables.side_table import SideTable
+from tidewheel.commits.side_tables.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import Written
 from tidewheel.indexing.core.side_tables import SideBatch
 from tidewheel.storage.location import Location

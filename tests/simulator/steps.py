@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from tests.simulator.actors import Order
 from tests.simulator.world import PARTS, horizon_of
-from tests.support.model_table import definition_of, random_generation
+from tests.support.models.model_table import definition_of, random_generation
 from tidewheel.indexing.core.definition import Definition, Retention
 
 WRITERS = 2

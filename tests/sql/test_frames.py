@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import tidewheel
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.archive import Archive
 from tidewheel.indexing.core.slots import moment
 from tidewheel.indexing.errors import InvalidInput

@@ -16,11 +16,11 @@ import pytest
 from tests.support.reader_sweep import Environment
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.standing.query_file import parse_query_file
-from tidewheel.sql.connections import open_connection
-from tidewheel.sql.functions import READING, REPEATED, WORDS, Functions, Kind, known_functions
-from tidewheel.sql.guard import Surroundings, checked_filter, checked_query, syntax_nodes
-from tidewheel.sql.select_parser import Refused, SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.engine.connections import open_connection
+from tidewheel.sql.statements.functions import READING, REPEATED, WORDS, Functions, Kind, known_functions
+from tidewheel.sql.statements.guard import Surroundings, checked_filter, checked_query, syntax_nodes
+from tidewheel.sql.statements.select_parser import Refused, SelectParser
+from tidewheel.sql.statements.selects import read_query
 
 LIVE = Surroundings(("live",), probes=True)
 HELD = Path(__file__).parent / "functions_of_duckdb_1_5.txt"

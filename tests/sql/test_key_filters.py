@@ -17,8 +17,8 @@ from pyspark.sql.types import LongType
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.jobs.data.write import key_options
 from tidewheel.jobs.process.session import open_session
-from tidewheel.sql import key_filters
-from tidewheel.sql.key_filters import KeyFilters
+from tidewheel.sql.keys import key_filters
+from tidewheel.sql.keys.key_filters import KeyFilters
 from tidewheel.storage.location import Location
 
 START = date(1900, 1, 1)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.sql.access import Access, admitted
-from tidewheel.sql.key_conditions import AnyKey, KeyBetween, KeyCondition, KeyEquals
-from tidewheel.sql.key_order import BLOCK_FILES, KeyOrder
+from tidewheel.sql.keys.access import Access, admitted
+from tidewheel.sql.keys.key_conditions import AnyKey, KeyBetween, KeyCondition, KeyEquals
+from tidewheel.sql.keys.key_order import BLOCK_FILES, KeyOrder
 
 
 def some_files(chance: random.Random, keys: Sequence[Any]) -> tuple[FileFact, ...]:

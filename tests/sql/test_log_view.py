@@ -12,13 +12,13 @@ import duckdb
 import pytest
 
 import tidewheel
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.published.published_views import published_view
 from tidewheel.sql.reader import Reader
-from tidewheel.sql.views import published_view
 from tidewheel.storage.location import Location
 
 QUERY = "select k, v, valid_until, ins_slot, exp_slot from {} order by all"

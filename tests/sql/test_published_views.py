@@ -3,12 +3,12 @@
 import duckdb
 import pytest
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.published.published_views import DIALECTS, published_view
 from tidewheel.sql.reader import Reader
-from tidewheel.sql.views import DIALECTS, published_view
 
 ENDS = (2, 5, 9)
 

@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.sql.quoting import Sql, join, quote_identifier, quote_list, quote_literal
-from tidewheel.sql.templates import render
+from tidewheel.sql.engine.quoting import Sql, join, quote_identifier, quote_list, quote_literal
+from tidewheel.sql.engine.templates import render
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 NASTY = (

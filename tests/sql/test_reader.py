@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 from deltalake import Field
 
-from tests.support.built_table import HOUR_US, BuiltTable, alive, cells_of
-from tests.support.columns import column
-from tests.support.stored_cells import cells_by_file, live_cells, stored_cells
+from tests.support.archives.built_table import HOUR_US, BuiltTable, alive, cells_of
+from tests.support.archives.columns import column
+from tests.support.archives.stored_cells import cells_by_file, live_cells, stored_cells
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.slots import moment
 from tidewheel.indexing.errors import InvalidInput

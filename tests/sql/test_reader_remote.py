@@ -6,14 +6,14 @@ import duckdb
 import pytest
 from pyarrow import fs
 
-from tests.support.built_table import HOUR_US, BuiltTable, alive, cells_of
-from tests.support.columns import column
-from tests.support.stored_cells import live_cells, stored_cells
+from tests.support.archives.built_table import HOUR_US, BuiltTable, alive, cells_of
+from tests.support.archives.columns import column
+from tests.support.archives.stored_cells import live_cells, stored_cells
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.sql import pinned_version
+from tidewheel.sql.engine.remote_files import RemoteFiles
 from tidewheel.sql.questions import Probe
 from tidewheel.sql.reader import Reader
-from tidewheel.sql.remote_files import RemoteFiles
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.built_table import HOUR_US, BuiltTable, alive
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable, alive
+from tests.support.archives.columns import column
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.sql import reader as reader_module

@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.support.archives import SmallArchive, generation_of, random_batch
+from tests.support.archives.small_archive import SmallArchive, generation_of, random_batch
 from tidewheel.sql.reader import Reader
 
 SPAN = 4

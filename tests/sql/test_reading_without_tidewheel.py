@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.indexing.core.definition import Clock
 
 ROOT = Path(__file__).parent.parent.parent

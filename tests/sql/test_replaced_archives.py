@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.sql.reader import Reader
 
 FIELDS = [column("key", "long"), column("other", "long")]

@@ -12,11 +12,11 @@ import pytest
 from deltalake import Field
 from deltalake.schema import ArrayType, PrimitiveType, StructType
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.reader import Reader
-from tidewheel.sql.writers import write_result
+from tidewheel.sql.results.writers import write_result
 from tidewheel.views.rows import rows_document
 
 FIELDS = [

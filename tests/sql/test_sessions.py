@@ -16,15 +16,15 @@ from click.testing import CliRunner
 
 import tidewheel
 from tests.sql.test_sql_sandbox import FORBIDDEN
-from tests.support.built_table import HOUR_US, BuiltTable, Row, alive
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable, Row, alive
+from tests.support.archives.columns import column
 from tidewheel.cli import main
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.damage import VersionGone
+from tidewheel.sql.engine.quoting import Sql
 from tidewheel.sql.opening import open_session
-from tidewheel.sql.quoting import Sql
 from tidewheel.sql.session import Session
 
 SLOTS = 4

@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.sql.connections import open_sandbox
+from tidewheel.sql.engine.connections import open_sandbox
 from tidewheel.sql.reader import Reader
 
 EXPIRED = 2 * HOUR_US

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from deltalake import Schema
 
-from tests.support import local_archive
-from tests.support.columns import column
-from tests.support.local_archive import MINUTE_US, LocalArchive
-from tests.support.refreshed_archive import COLUMNS, OVER_3M, TOTAL, answers, event
+from tests.support.archives import local_archive
+from tests.support.archives.columns import column
+from tests.support.archives.local_archive import MINUTE_US, LocalArchive
+from tests.support.archives.refreshed_archive import COLUMNS, OVER_3M, TOTAL, answers, event
 from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.commit import commit_schema
@@ -21,8 +21,8 @@ from tidewheel.local.rows import in_schema
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query, settled
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query, settled
 from tidewheel.storage.ledger_store import state_of
 
 

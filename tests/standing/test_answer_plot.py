@@ -13,10 +13,10 @@ from matplotlib import colormaps
 from matplotlib.image import imread
 from rich.console import Console
 
-from tests.support.asked_archive import asked_archive
-from tests.support.lacking import environment_without, tidewheel_in
-from tidewheel.answer_plot import GROUPS_SHOWN, AnswerPlot, line
+from tests.support.archives.asked_archive import asked_archive
+from tests.support.services.lacking import environment_without, tidewheel_in
 from tidewheel.cli import main
+from tidewheel.figures.answer_plot import GROUPS_SHOWN, AnswerPlot, line
 
 
 def drawn(plot: AnswerPlot, width: int = 80) -> str:

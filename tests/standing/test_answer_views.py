@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.support.asked_archive import asked_archive, copied_archive, events, told
-from tests.support.local_archive import MINUTE_US, LocalArchive
+from tests.support.archives.asked_archive import asked_archive, copied_archive, events, told
+from tests.support.archives.local_archive import MINUTE_US, LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tidewheel
-from benchmarks.described_archive import records_of
-from tests.support.asked_archive import answers, asked_archive, told
-from tests.support.local_archive import MINUTE_US
-from tests.support.toml_archives import TomlArchive, first_slot_fed
+from benchmarks.archives.described_archive import records_of
+from tests.support.archives.asked_archive import answers, asked_archive, told
+from tests.support.archives.local_archive import MINUTE_US
+from tests.support.archives.toml_archives import TomlArchive, first_slot_fed
 from tidewheel.cli import main
 from tidewheel.commits.attempt import Outcome
 from tidewheel.indexing.core.receipts import SlotReceipt

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tidewheel
-from tests.support.asked_archive import asked_archive, copied_archive, told
+from tests.support.archives.asked_archive import asked_archive, copied_archive, told
 from tidewheel.cli import main
 
 

@@ -8,14 +8,14 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.support.asked_archive import QUERIES, asked_archive, copied_archive
+from tests.support.archives.asked_archive import QUERIES, asked_archive, copied_archive
 from tidewheel.cli import main
-from tidewheel.local.standing import compiling
-from tidewheel.local.standing.packing import kept_queries, with_queries
+from tidewheel.local.standing import compile
+from tidewheel.local.standing.stored_queries import kept_queries, with_queries
 from tidewheel.queries.standing.query import QueryText
 from tidewheel.query_files import QueryFiles
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(text.name)
         return read_query(parser, text)
 
-    monkeypatch.setattr(compiling, "read_query", told)
+    monkeypatch.setattr(compile, "read_query", told)
     return names
 
 
@@ -92,7 +92,7 @@ def test_another_column_compiles_anew(place: Path) -> None:
     texts = tidewheel.open("m").queries.texts()
     assert {query.text for query in queries.queries}.isdisjoint({text.digest("") for text in texts})
     assert all(query.text for query in queries.queries)
-    assert compiling.basis_of(snapshot) != compiling.basis_of(tidewheel.open("m.answers").snapshot())
+    assert compile.basis_of(snapshot) != compile.basis_of(tidewheel.open("m.answers").snapshot())
 
 
 def test_queries_without_digests_stay_without(place: Path) -> None:

@@ -10,13 +10,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tests.support.local_archive import LocalArchive
-from tests.support.refreshed_archive import answers, event, query_of
-from tidewheel.local.standing.derivation import derived_job, kept_trees
-from tidewheel.local.standing.partial_batches import BatchFolder
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.archives.refreshed_archive import answers, event, query_of
+from tidewheel.local.derived.batch_reader import reader_of
+from tidewheel.local.derived.sources import derived_job, kept_trees
+from tidewheel.local.partials.make import BatchFolder
+from tidewheel.local.partials.partial_store import digests
 from tidewheel.local.standing.refresh import refresh
-from tidewheel.local.standing.slot_rows import reader_of
-from tidewheel.local.standing.stored_rows import digests
 
 BY_KEY = query_of(
     "by_key", 'select = "sum(v) as total"\ngroup_by = ["k"]\nwindow = "2m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"'

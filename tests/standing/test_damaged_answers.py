@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.support.asked_archive import answers as all_answers
-from tests.support.asked_archive import asked_archive, told
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.asked_archive import answers as all_answers
+from tests.support.archives.asked_archive import asked_archive, told
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.errors import Damaged

@@ -15,15 +15,15 @@ from click.testing import CliRunner, Result
 
 import tidewheel
 from tests.jobs.test_audit import rewrite
-from tests.support.asked_archive import asked_archive, copied_archive, events, told
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.asked_archive import asked_archive, copied_archive, events, told
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.derived import row_hashes
+from tidewheel.local.derived.put import PartRows, put, redefine
+from tidewheel.local.derived.row_hashes import hashes_before, hashes_of
+from tidewheel.local.derived.sources import answered_queries, derived_job
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing import row_hashes
-from tidewheel.local.standing.derivation import answered_queries, derived_job
-from tidewheel.local.standing.derived import PartRows, put, redefine
-from tidewheel.local.standing.row_hashes import hashes_before, hashes_of
 from tidewheel.storage.ledger_store import ledger_of
 
 NAMES = ("m.partials", "m.answers")
@@ -170,7 +170,7 @@ def test_a_changed_row_is_found(kind: str, column: str, covered_up: bool, archiv
 def test_the_batch_that_changed_is_named_and_no_other(
     kind: str, column: str, values: int, archive: LocalArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidewheel.local.standing.partial_batches.VALUES_TOGETHER", values)
+    monkeypatch.setattr("tidewheel.local.partials.make.VALUES_TOGETHER", values)
 
     def change(table: pa.Table) -> pa.Table:
         told = zip(table.column(column).to_pylist(), table.column("ins_slot").to_pylist(), strict=True)

@@ -16,18 +16,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.standing.test_standing_real_histories import Played
-from tests.support.local_archive import LocalArchive
-from tests.support.refreshed_archive import audit_is_clean, vacuum_everything
-from tidewheel.commits.expire import expire
-from tidewheel.commits.forget import forget
-from tidewheel.commits.unstored import UNSTORED_TABLE
-from tidewheel.commits.vacuum import vacuum
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.archives.refreshed_archive import audit_is_clean, vacuum_everything
+from tidewheel.commits.operations.expire import expire
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.side_tables.unstored import UNSTORED_TABLE
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.core.guards import Confirmations
 from tidewheel.indexing.core.layouts import Strategy
 from tidewheel.indexing.core.slots import micros
+from tidewheel.local.derived.sources import derived_job
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.derivation import derived_job
 from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Erasure, Query
 

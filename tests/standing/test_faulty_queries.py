@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.support.asked_archive import asked_archive, events
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.asked_archive import asked_archive, events
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.refreshed import Refreshed
-from tidewheel.sql.select_parser import Refused, SelectParser
+from tidewheel.local.standing.outcome import Refreshed
+from tidewheel.sql.statements.select_parser import Refused, SelectParser
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import tidewheel.archive
-from tests.support.asked_archive import asked_archive
-from tests.support.local_archive import LocalArchive
-from tests.support.refreshed_archive import (
+from tests.support.archives.asked_archive import asked_archive
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.archives.refreshed_archive import (
     OVER_3M,
     TOTAL,
     answers,
@@ -23,12 +23,12 @@ from tests.support.refreshed_archive import (
     vacuum_everything,
 )
 from tidewheel.cli import main
-from tidewheel.commits.forget import forget
-from tidewheel.local.standing.auditing import derived_findings
-from tidewheel.local.standing.derivation import derived_job
-from tidewheel.local.standing.losing import slots_losing
+from tidewheel.commits.operations.forget import forget
+from tidewheel.local.answers.lost_rows import slots_losing
+from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.standing.derived_audit import derived_findings
+from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
-from tidewheel.local.standing.refreshed import Refreshed
 
 
 def test_a_forgotten_key_leaves_answers_of_any_age(tmp_path: Path) -> None:

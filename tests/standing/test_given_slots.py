@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.local_archive import MINUTE_US, LocalArchive
-from tests.support.refreshed_archive import answers, audit_is_clean, event, query_of
-from tidewheel.commits.undo import undo
+from tests.support.archives.local_archive import MINUTE_US, LocalArchive
+from tests.support.archives.refreshed_archive import answers, audit_is_clean, event, query_of
+from tidewheel.commits.operations.undo import undo
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Batch
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.local.standing.derivation import derived_job
+from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
-from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.queries.standing import staleness
 from tidewheel.queries.standing.bounds import reports_missing
 from tidewheel.storage.ledger_store import ledger_of

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.support.asked_archive import asked_archive
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.asked_archive import asked_archive
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
-from tidewheel.local.standing.compiling import understood
+from tidewheel.local.standing.compile import understood
 from tidewheel.queries.standing.query import QueryText
 from tidewheel.queries.standing.query_file import read_query_file
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.support.local_archive import LocalArchive
-from tests.support.refreshed_archive import answers, event, query_of
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.archives.refreshed_archive import answers, event, query_of
+from tidewheel.local.derived.sources import derived_job
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.derivation import derived_job
 from tidewheel.local.standing.refresh import Refresh
 
 SELECT = 'select = "sum(v) as total"'

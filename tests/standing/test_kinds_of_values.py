@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.standing.test_faulty_queries import archive, query, run, write
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 
 __all__ = ["archive"]  # the fixture
 

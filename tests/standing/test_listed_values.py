@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
-from tests.support.refreshed_archive import answers, audit_is_clean, query_of
-from tidewheel.local.standing.derivation import derived_job, kept_trees
-from tidewheel.local.standing.folding import way_of
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.refreshed_archive import answers, audit_is_clean, query_of
+from tidewheel.local.answers.ways import way_of
+from tidewheel.local.derived.sources import derived_job, kept_trees
+from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
-from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.queries.standing.query import Query
 
 SEED = 20261119

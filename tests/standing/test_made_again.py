@@ -12,15 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.support.asked_archive import answers as all_answers
-from tests.support.asked_archive import asked_archive, told
-from tests.support.local_archive import LocalArchive
-from tests.support.refreshed_archive import BY_KEY, TOTAL, answers, event, query_of
+from tests.support.archives.asked_archive import answers as all_answers
+from tests.support.archives.asked_archive import asked_archive, told
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.archives.refreshed_archive import BY_KEY, TOTAL, answers, event, query_of
 from tidewheel.cli import main
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.partials.partial_store import stored_answers, stored_partials
 from tidewheel.local.standing.refresh import Refresh, refresh
-from tidewheel.local.standing.stored_rows import stored_answers, stored_partials
 from tidewheel.queries.standing.staleness import AGAIN
 
 NAMES = ("total", "by_key", "alive")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.standing.test_standing_real_histories import Played, play
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.local.standing.refresh import Refresh, refresh
 from tidewheel.sql.reader import Reader
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.support.asked_archive import ARCHIVE_FILE, told
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.asked_archive import ARCHIVE_FILE, told
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.cli import main
-from tidewheel.local.standing.distinct_sketches import installed
+from tidewheel.local.partials.distinct_sketches import installed
 from tidewheel.queries.aggregates import MAKERS
 
 NAMES = [name for name, maker in MAKERS.items() if installed() or not maker.sketched]

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.asked_archive import QUERIES, asked_archive, events, told
-from tests.support.lacking import environment_without, tidewheel_in
-from tests.support.local_archive import MINUTE_US, LocalArchive
-from tests.support.refreshed_archive import ALIVE, BY_KEY, COLUMNS, TOTAL, answers, event, query_of
+from tests.support.archives.asked_archive import QUERIES, asked_archive, events, told
+from tests.support.archives.local_archive import MINUTE_US, LocalArchive
+from tests.support.archives.refreshed_archive import ALIVE, BY_KEY, COLUMNS, TOTAL, answers, event, query_of
+from tests.support.services.lacking import environment_without, tidewheel_in
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.derivation import derived_job, kept_trees
+from tidewheel.local.derived.sources import derived_job, kept_trees
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Call, Named, Query
 from tidewheel.queries.standing.query_file import parse_query_file
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query, settled
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query, settled
 
 OTHERS = [TOTAL, BY_KEY, ALIVE]
 LIFE = 'window = "3m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"'

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tidewheel
-from tests.support.asked_archive import asked_archive
+from tests.support.archives.asked_archive import asked_archive
 from tidewheel.indexing.errors import InvalidInput
 
 QUERY = """

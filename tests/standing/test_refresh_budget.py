@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import tidewheel.archive
-from tests.support.asked_archive import answers, asked_archive, copied_archive, events
+from tests.support.archives.asked_archive import answers, asked_archive, copied_archive, events
 from tidewheel.cli import main
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
-from tidewheel.local.standing.refreshed import Refreshed
+from tidewheel.local.standing.outcome import Refreshed
 
 QUERIES = ("total", "by_key", "alive")
 
@@ -169,7 +169,7 @@ def test_answers_say_how_late_they_are(
 def test_new_batches_do_not_starve_old_answers(
     two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tests.support.local_archive import LocalArchive
+    from tests.support.archives.local_archive import LocalArchive
 
     place, _ = two
     archive, reached = LocalArchive(place), []

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel.archive
-from tests.support.asked_archive import QUERIES, answers, asked_archive, copied_archive
+from tests.support.archives.asked_archive import QUERIES, answers, asked_archive, copied_archive
 from tidewheel.cli import main
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.local.standing import derivation
-from tidewheel.local.standing.known import known_of
+from tidewheel.local.derived import sources
 from tidewheel.local.standing.refresh import Refresh
+from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.planning.load import node_of
 
 NAMES = ("total", "by_key", "alive")
@@ -62,7 +62,7 @@ def test_who_comes_second_uses_what_the_first_made(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
     by_group(tmp_path)
     seen: Counter[str] = Counter()
-    told_by = derivation.is_there
+    told_by = sources.is_there
 
     def not_yet(job: ArchiveJob) -> bool:
         seen[job.location.uri] += 1
@@ -71,7 +71,7 @@ def test_who_comes_second_uses_what_the_first_made(tmp_path: Path, monkeypatch: 
 
     first = tidewheel.archive.open("m").queries.refresh(node=(1, 2))
     with monkeypatch.context() as late:
-        late.setattr(derivation, "is_there", not_yet)
+        late.setattr(sources, "is_there", not_yet)
         second = tidewheel.archive.open("m").queries.refresh(node=(2, 2))
     assert {one.part.split("@")[0] for done in (first, second) for one in done.due} == set(NAMES)
     rest = tidewheel.archive.open("m").queries.refresh()

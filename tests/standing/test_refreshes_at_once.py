@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.local_archive import LocalArchive
-from tests.support.refreshed_archive import ALIVE, BY_KEY, TOTAL, answers, audit_is_clean, event
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.archives.refreshed_archive import ALIVE, BY_KEY, TOTAL, answers, audit_is_clean, event
 from tidewheel.commits import attempt
-from tidewheel.commits.undo import undo
-from tidewheel.local.standing import following
+from tidewheel.commits.operations.undo import undo
+from tidewheel.local.derived import follow_undo
 from tidewheel.local.standing import refresh as module
 from tidewheel.local.standing.refresh import Refresh
 
@@ -74,7 +74,7 @@ def totals(archive: LocalArchive) -> list[int]:
 
 
 @pytest.mark.parametrize("comes_again", [False, True])
-@pytest.mark.parametrize(("where", "place"), [(following, "undo"), (attempt, "reach")])
+@pytest.mark.parametrize(("where", "place"), [(follow_undo, "undo"), (attempt, "reach")])
 def test_two_that_follow_an_undo_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: ModuleType, place: str, comes_again: bool
 ) -> None:

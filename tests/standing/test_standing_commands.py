@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 import tidewheel
-from tests.support.asked_archive import asked_archive, events
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.asked_archive import asked_archive, events
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Batch
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput, Refused
-from tidewheel.local.standing.compiling import understood
+from tidewheel.local.standing.compile import understood
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.standing.bounds import REPORTS_MAX, reports_missing
 from tidewheel.queries.standing.query_file import parse_query_file

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.byte_search import holders
-from tests.support.local_archive import LocalArchive
-from tests.support.refreshed_archive import ALIVE, BY_KEY, TOTAL, answers, audit_is_clean, event, query_of
+from tests.support.archives.byte_search import holders
+from tests.support.archives.local_archive import LocalArchive
+from tests.support.archives.refreshed_archive import ALIVE, BY_KEY, TOTAL, answers, audit_is_clean, event, query_of
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
-from tidewheel.commits.forget import forget
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.derivation import derived_job
+from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
-from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.queries.standing.query import Query
 
 QUERIES = [TOTAL, BY_KEY, ALIVE]

@@ -12,18 +12,18 @@ import pyarrow.compute as pc
 import pytest
 
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
-from tests.support.asked_oracle import asked
+from tests.support.models.asked_oracle import asked
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing import tree_grid
-from tidewheel.local.standing.columns import answer_columns
-from tidewheel.local.standing.folded import Folded
-from tidewheel.local.standing.folding import fold, way_of
-from tidewheel.local.standing.folds import Folder
-from tidewheel.local.standing.kernel_folds import KernelFolder
-from tidewheel.local.standing.partials import AT
-from tidewheel.local.standing.pieces import Piece
-from tidewheel.local.standing.technique_folds import named_technique
-from tidewheel.local.standing.tree_rows import TreeRows
+from tidewheel.local.answers.answer_table import Folded
+from tidewheel.local.answers.by_kernels import KernelFolder
+from tidewheel.local.answers.by_sql import Folder
+from tidewheel.local.answers.by_technique import named_technique
+from tidewheel.local.answers.ways import fold, way_of
+from tidewheel.local.partials.fold import AT
+from tidewheel.local.partials.memory import tree_grid
+from tidewheel.local.partials.memory.file_rows import Piece
+from tidewheel.local.partials.memory.tree_rows import TreeRows
+from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.queries.choice import TECHNIQUES
 from tidewheel.queries.operation import AlgebraClass
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
@@ -32,8 +32,8 @@ from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import Tree, assigned, window_of
 from tidewheel.queries.technique import Technique
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query
 
 ALL_CALLS = """
 count(*) as n, count(x) as cx, sum(x) as sx, min(x) as lox, max(x) as hix, stddev(x) as devx, first(x) as fx,

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tests.support.model_queries import AXIS, SPAN, ModelQueries, ModelSource, random_query
+from tests.support.models.model_queries import AXIS, SPAN, ModelQueries, ModelSource, random_query
 from tidewheel.indexing.core.batches import NO_SOURCE
 from tidewheel.indexing.core.slots import ranges_of, ranges_since
 from tidewheel.queries.standing.given_slots import GivenSlots

@@ -16,9 +16,9 @@ import pytest
 
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.partial_sql import Input
-from tidewheel.local.standing.partials import AT, PartialBuilder, inputs_of
-from tidewheel.local.standing.stored_rows import digests
+from tidewheel.local.partials.accumulator_sql import Input
+from tidewheel.local.partials.fold import AT, PartialBuilder, inputs_of
+from tidewheel.local.partials.partial_store import digests
 from tidewheel.queries.standing.query import Call, Counts, Named
 from tidewheel.queries.standing.tree import Tree
 from tidewheel.queries.windows import Window

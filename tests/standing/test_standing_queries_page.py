@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.house.test_docs import BLOCK, ROOT
-from tests.support.demo_archive import DemoArchive
+from tests.support.archives.demo_archive import DemoArchive
 
 PAGE = ROOT / "docs" / "standing-queries.md"
 SLOTS = 24

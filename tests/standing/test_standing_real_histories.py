@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.asked_oracle import asked
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
-from tests.support.refreshed_archive import COLUMNS, answers, audit_is_clean
-from tests.support.spark_fed import SparkFedArchive
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.refreshed_archive import COLUMNS, answers, audit_is_clean
+from tests.support.archives.spark_fed import SparkFedArchive
+from tests.support.models.asked_oracle import asked
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
-from tidewheel.commits.forget import forget
-from tidewheel.commits.undo import undo
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.derivation import derived_job, kept_trees
-from tidewheel.local.standing.partials import AT
+from tidewheel.local.derived.sources import derived_job, kept_trees
+from tidewheel.local.partials.fold import AT
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.lineage import PartialLineage
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
@@ -29,8 +29,8 @@ from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import slot_of_report
 from tidewheel.queries.standing.tree import assigned, window_of
-from tidewheel.sql.select_parser import SelectParser
-from tidewheel.sql.selects import read_query, settled
+from tidewheel.sql.statements.select_parser import SelectParser
+from tidewheel.sql.statements.selects import read_query, settled
 from tidewheel.storage.ledger_store import ledger_of
 
 SPAN = 7  # no life of these is longer

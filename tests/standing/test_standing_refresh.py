@@ -9,8 +9,8 @@ from shutil import rmtree
 
 import pytest
 
-from tests.support.local_archive import MINUTE_US, LocalArchive
-from tests.support.refreshed_archive import (
+from tests.support.archives.local_archive import MINUTE_US, LocalArchive
+from tests.support.archives.refreshed_archive import (
     ALIVE,
     BY_KEY,
     TOTAL,
@@ -20,10 +20,10 @@ from tests.support.refreshed_archive import (
     query_of,
     vacuum_everything,
 )
-from tidewheel.commits.undo import undo
-from tidewheel.local.standing.derivation import derived_job, kept_trees
+from tidewheel.commits.operations.undo import undo
+from tidewheel.local.derived.sources import derived_job, kept_trees
+from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
-from tidewheel.local.standing.refreshed import Refreshed
 from tidewheel.storage.ledger_store import receipts_since
 
 

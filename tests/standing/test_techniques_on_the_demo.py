@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 import tidewheel
 from tests.standing.test_standing_queries_page import PAGE
-from tests.support.demo_archive import ROOT, DemoArchive
+from tests.support.archives.demo_archive import ROOT, DemoArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.standing.asking import kept_answers
+from tidewheel.local.standing.ask import kept_answers
 from tidewheel.queries.choice import TECHNIQUES
 
 REFUSALS = (

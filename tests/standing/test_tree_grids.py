@@ -11,11 +11,11 @@ import pytest
 
 from tests.standing.test_standing_folds import query_of, same, tables_of
 from tests.standing.test_standing_partials import AXIS, MINUTE_US, built, loaded, some_rows
-from tidewheel.local.standing import tree_grid
-from tidewheel.local.standing.kernel_folds import KernelFolder
-from tidewheel.local.standing.pieces import EXPIRES, Groups, Piece
-from tidewheel.local.standing.tree_grid import TreeGrid
-from tidewheel.local.standing.tree_rows import TreeRows
+from tidewheel.local.answers.by_kernels import KernelFolder
+from tidewheel.local.partials.memory import tree_grid
+from tidewheel.local.partials.memory.file_rows import EXPIRES, Groups, Piece
+from tidewheel.local.partials.memory.tree_grid import TreeGrid
+from tidewheel.local.partials.memory.tree_rows import TreeRows
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.staleness import DueReport
 from tidewheel.queries.standing.tree import Tree, assigned

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.local_archive import MINUTE_US, LocalArchive
-from tests.support.refreshed_archive import ALIVE, TOTAL, answers, event
+from tests.support.archives.local_archive import MINUTE_US, LocalArchive
+from tests.support.archives.refreshed_archive import ALIVE, TOTAL, answers, event
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
-from tidewheel.commits.forget import forget
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.side_tables.unstored import UNSTORED_TABLE
 from tidewheel.commits.status import status
-from tidewheel.commits.undo import undo
-from tidewheel.commits.unstored import UNSTORED_TABLE
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.jobs.audit.compare import audit
+from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
-from tidewheel.local.standing.refreshed import Refreshed
 
 
 def test_a_record_that_came_unstored_before_the_first_query_makes_an_answer_incomplete(tmp_path: Path) -> None:

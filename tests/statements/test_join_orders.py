@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import pages, vectors
+from tests.support.models.planning import pages, vectors
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.statements import join_sizes
 from tidewheel.queries.statements.join_costs import (

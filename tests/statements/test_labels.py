@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import vectors
-from tests.support.statement_plans import built, pattern_seen, random_notation
+from tests.support.models.planning import vectors
+from tests.support.models.statement_plans import built, pattern_seen, random_notation
 from tidewheel.queries.statements.labels import Carrier, Pattern, label, labelled, output_label
 from tidewheel.queries.statements.legality import faults
 from tidewheel.queries.statements.plan import TimeWindow, windows

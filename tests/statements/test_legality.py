@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.statement_plans import built
+from tests.support.models.statement_plans import built
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.statements import legality
 from tidewheel.queries.statements.conditions import Comparison

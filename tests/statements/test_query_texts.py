@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import pages
+from tests.support.models.planning import pages
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.statements.history import Arrival, History
 from tidewheel.queries.statements.legality import Illegal

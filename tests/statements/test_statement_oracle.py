@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.planning import vectors
+from tests.support.models.planning import vectors
 from tidewheel.queries.statements.history import History, Update, history
 from tidewheel.queries.statements.oracle import Oracle, Row
 from tidewheel.queries.statements.plan import (

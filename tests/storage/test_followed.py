@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
-from tidewheel.commits.expire import expire
-from tidewheel.commits.forget import forget
-from tidewheel.commits.observe import observe
-from tidewheel.commits.undo import undo
-from tidewheel.commits.vacuum import vacuum
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
+from tidewheel.commits.operations.expire import expire
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.observe import observe
+from tidewheel.commits.operations.undo import undo
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.layouts import Strategy
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.storage.followed import ENTRIES_MAX, Followed, follow

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.rules.vacuum import JOINED_COMMITS_MAX, JOINED_MAX, joined_files
 from tidewheel.storage.ledger_store import (

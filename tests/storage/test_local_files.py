@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.support.archives import SmallArchive, generation_of
+from tests.support.archives.small_archive import SmallArchive, generation_of
 from tidewheel.indexing.core.oracle import Record
 
 SPAN = 4

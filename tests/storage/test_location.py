@@ -7,8 +7,8 @@ from threading import Barrier
 
 import pytest
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.location import Location

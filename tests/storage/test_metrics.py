@@ -13,7 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 import tidewheel
-from tests.support.built_table import HOUR_US, BuiltTable
+from tests.support.archives.built_table import HOUR_US, BuiltTable
 from tidewheel.commits.commit import commit
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.offsets import SlotOffsets

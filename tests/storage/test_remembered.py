@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.indexing.errors import Damaged
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.newest import Newest

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support import built_table
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives import built_table
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.commits.statistics import TEXT_MAX, file_statistics
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.sql.reader import Reader

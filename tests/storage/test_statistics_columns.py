@@ -11,9 +11,9 @@ import pytest
 from deltalake import Field
 from deltalake.schema import ArrayType, MapType, PrimitiveType, StructType
 
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of
 from tidewheel.indexing.core.definition import ArchiveFile, Clock
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.update import update

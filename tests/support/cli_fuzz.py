@@ -27,8 +27,8 @@ import pyarrow as pa
 from click.testing import CliRunner
 from deltalake import write_deltalake
 
-from tests.support.built_table import HOUR_US, BuiltTable
-from tests.support.columns import column
+from tests.support.archives.built_table import HOUR_US, BuiltTable
+from tests.support.archives.columns import column
 from tidewheel.cli import main
 from tidewheel.commands import LEAVES
 from tidewheel.commits.commit import create_table

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
-from tests.support.columns import column
+from tests.support.archives.columns import column
 from tidewheel.commits.commit import commit, create_table
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.definition import Clock, Definition, Retention

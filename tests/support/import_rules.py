@@ -30,6 +30,11 @@ OUTSIDE = _names("time random io os pathlib shutil tempfile glob subprocess sock
 CORE = "tidewheel.indexing tidewheel.indexing.core"
 QUERIES = "tidewheel.queries tidewheel.queries.operations tidewheel.queries.techniques"
 STATEMENTS = "tidewheel.queries.statements tidewheel.indexing"
+# What is decided of queries, without what is reproduced of the literature alone.
+DECISIONS = (
+    f"{QUERIES} tidewheel.queries.kernels tidewheel.queries.standing tidewheel.queries.planning"
+    " tidewheel.queries.scheduling tidewheel.queries.statements tidewheel.queries.derivations"
+)
 SHELF = f"tidewheel.queries.literature tidewheel.queries.literature.state {STATEMENTS}"
 SPARK = "tidewheel.commits tidewheel.indexing.* tidewheel.storage pyspark py4j delta deltalake pyarrow"
 
@@ -58,17 +63,24 @@ RULES = {
     "queries/scheduling": Rule(
         _names(
             f"{QUERIES} tidewheel.queries.scheduling tidewheel.queries.planning tidewheel.queries.standing"
-            " tidewheel.indexing"
+            " tidewheel.indexing tidewheel.indexing.core"
         ),
         never=OUTSIDE,
     ),
     "queries/derivations": Rule(_names("tidewheel.queries.derivations tidewheel.indexing"), never=OUTSIDE),
     "queries/statements": Rule(_names(STATEMENTS), never=OUTSIDE),
     # The literature's engines stand on plans; who serves an archive stands on none of them (LITERATURE_READERS).
-    "queries/literature": Rule(_names(f"{QUERIES} {SHELF} tidewheel.queries.literature.patterns"), never=OUTSIDE),
+    "queries/literature": Rule(
+        _names(
+            f"{QUERIES} {SHELF} tidewheel.queries.literature.patterns tidewheel.queries.planning"
+            " tidewheel.queries.scheduling tidewheel.queries.standing"
+        ),
+        never=OUTSIDE,
+    ),
     "queries/literature/state": Rule(_names(f"tidewheel.queries.literature.state {STATEMENTS}"), never=OUTSIDE),
     "queries/literature/patterns": Rule(
-        _names(f"{QUERIES} {SHELF} tidewheel.queries.literature.patterns"), never=OUTSIDE
+        _names(f"{QUERIES} {SHELF} tidewheel.queries.literature.patterns tidewheel.queries.scheduling"),
+        never=OUTSIDE,
     ),
     # The same decisions over arrays: still without any I/O.
     "queries/kernels": Rule(
@@ -79,7 +91,7 @@ RULES = {
     # The same work as in jobs, in this process.
     "local": Rule(
         _names(
-            "tidewheel.local.* tidewheel.commits tidewheel.indexing.* tidewheel.queries.* tidewheel.sql"
+            f"tidewheel.local.* tidewheel.commits tidewheel.indexing.* {DECISIONS} tidewheel.sql"
             " tidewheel.storage datasketches deltalake duckdb numpy pyarrow"
         )
     ),
@@ -127,6 +139,7 @@ PURE = tuple(path for path in RULES if path.split("/")[0] in ("indexing", "queri
 LITERATURE = "tidewheel.queries.literature"
 LITERATURE_READERS = (
     "queries/literature/",
+    "tidewheel/plans.py",
     "tidewheel/tracing.py",
     "tidewheel/commands/tracing.py",
     "tidewheel/views/tracing.py",

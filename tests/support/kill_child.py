@@ -12,11 +12,11 @@ from pyspark import SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from tests.support.archives import EVERYTHING, SmallArchive
-from tidewheel.commits.expire import expire
-from tidewheel.commits.forget import forget
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.vacuum import vacuum
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive
+from tidewheel.commits.operations.expire import expire
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.jobs.audit.compare import audit

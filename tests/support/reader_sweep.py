@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 
 from tests.old_archives.contents import KEY_KINDS, KeyKind
 from tests.readers.ask import Question
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.core.slots import moment
 from tidewheel.jobs.update import update
-from tidewheel.sql.views import DIALECTS, published_view
+from tidewheel.sql.published.published_views import DIALECTS, published_view
 
 ASK = Path(__file__).parent.parent / "readers" / "ask.py"
 SLOTS = 2

@@ -18,12 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of
-from tests.support.s3_archive import S3Archive
+from tests.support.archives.s3_archive import S3Archive
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.definition import ArchiveFile, Retention
 from tidewheel.indexing.core.oracle import Oracle, Record
 from tidewheel.indexing.core.receipts import Receipt

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of
-from tidewheel.commits.forget import forget
-from tidewheel.commits.quarantine import QUARANTINE
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.core.slots import moment
 from tidewheel.jobs.audit.compare import audit

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archives import EVERYTHING, SmallArchive
-from tests.support.copies import copied
-from tests.support.damages import Damage, batch_of_six, bring_back, built, damages
+from tests.support.archives.copies import copied
+from tests.support.archives.damages import Damage, batch_of_six, bring_back, built, damages
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive
 from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.jobs.audit.compare import AuditReport, audit
 from tidewheel.jobs.update import update

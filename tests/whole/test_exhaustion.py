@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.archives import EVERYTHING, SmallArchive, random_batch
-from tests.support.copies import SPAN, copied
-from tidewheel.commits.expire import expire
+from tests.support.archives.copies import SPAN, copied
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, random_batch
+from tidewheel.commits.operations.expire import expire
 from tidewheel.commits.status import status
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.update import update

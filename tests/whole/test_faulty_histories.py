@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.faulty_history import FaultyHistory, archive_of
+from tests.support.models.faulty_history import FaultyHistory, archive_of
 from tidewheel.hands import VARIABLE
 
 SEED = int(os.environ.get("TIDEWHEEL_SEED", "0"))

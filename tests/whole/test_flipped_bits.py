@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 from deltalake import write_deltalake
 
-from tests.support.asked_archive import asked_archive, events
-from tests.support.local_archive import LocalArchive
+from tests.support.archives.asked_archive import asked_archive, events
+from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
-from tidewheel.commits.quarantine import QUARANTINE
+from tidewheel.commits.side_tables.quarantine import QUARANTINE
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import open_snapshot

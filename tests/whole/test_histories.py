@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archives import SmallArchive, generation_of
-from tests.support.histories import ORDERS, History
+from tests.support.archives.small_archive import SmallArchive, generation_of
+from tests.support.models.histories import ORDERS, History
 from tidewheel.hands import VARIABLE
 
 SPAN = 4

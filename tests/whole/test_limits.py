@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from tests.support.model_table import ModelTable, definition_of
+from tests.support.models.model_table import ModelTable, definition_of
 from tidewheel.indexing.archive_file.source_paths import path_for_slot
 from tidewheel.indexing.core.definition import Clock, Retention
 from tidewheel.indexing.core.guards import guard_watermark

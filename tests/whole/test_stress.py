@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.s3_archive import point_at
-from tests.support.services import object_store, require_jars
+from tests.support.archives.s3_archive import point_at
+from tests.support.services.servers import object_store, require_jars
 from tests.support.stress import GRACE_S, WRITERS, expected, shared
-from tidewheel.commits.vacuum import vacuum
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.storage.ledger_store import all_receipts
 

@@ -16,13 +16,13 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from tests.support.archives import EVERYTHING, SmallArchive, generation_of, random_batch
-from tests.support.copies import copied
-from tidewheel.commits.expire import expire
-from tidewheel.commits.forget import forget
-from tidewheel.commits.migrate import migrate
-from tidewheel.commits.vacuum import vacuum
-from tidewheel.commits.vacuum_report import DATA
+from tests.support.archives.copies import copied
+from tests.support.archives.small_archive import EVERYTHING, SmallArchive, generation_of, random_batch
+from tidewheel.commits.operations.expire import expire
+from tidewheel.commits.operations.forget import forget
+from tidewheel.commits.operations.migrate import migrate
+from tidewheel.commits.vacuum.deleted import DATA
+from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.jobs.create import create

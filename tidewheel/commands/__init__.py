@@ -8,12 +8,12 @@ from tidewheel.commands.asking import ask
 from tidewheel.commands.beginning import completion, new
 from tidewheel.commands.changing import forget, migrate, undo, vacuum
 from tidewheel.commands.isolation import isolation
+from tidewheel.commands.layout_advice import advise, forecast
 from tidewheel.commands.looking import audit, changes, history, metrics, quarantine, status
-from tidewheel.commands.planning import advise, forecast
 from tidewheel.commands.playing import demo
+from tidewheel.commands.query_plan import plan
 from tidewheel.commands.querying import query, refresh
 from tidewheel.commands.reading import probe, scan, sql
-from tidewheel.commands.sharing import plan
 from tidewheel.commands.tracing import derive
 from tidewheel.commands.writing import backfill, expire, init, update
 

@@ -71,7 +71,7 @@ def _picture(plot: str | None) -> Path | None:
     """The file to draw into, if one is named. What draws takes long to import: it is not, where nobody draws."""
     if not plot:
         return None
-    from tidewheel.answer_figure import check_path
+    from tidewheel.figures.answer_figure import check_path
 
     check_path(Path(plot))
     return Path(plot)
@@ -84,7 +84,7 @@ def _show_answers(output: Output, name: str, answers: pa.Table) -> None:
 
 
 def _write_answers(output: Output, answers: pa.Table, form: str, path: Path | None) -> None:
-    from tidewheel.sql.results import Result
+    from tidewheel.sql.results.result import Result
     from tidewheel.views.rows import write_rows
 
     output.still()
@@ -94,8 +94,8 @@ def _write_answers(output: Output, answers: pa.Table, form: str, path: Path | No
 
 
 def _plot_answers(output: Output, queries: StandingQueries, name: str, answers: pa.Table, picture: Path | None) -> None:
-    from tidewheel.answer_figure import draw
-    from tidewheel.answer_plot import answer_plot
+    from tidewheel.figures.answer_figure import draw
+    from tidewheel.figures.answer_plot import answer_plot
     from tidewheel.views.queries import answers_document
 
     drawn = answer_plot(queries.answered(name), answers)

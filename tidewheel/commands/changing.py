@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidewheel.commands.common import ARCHIVE, DRY_RUN, YES, command, opened
-from tidewheel.commands.following import NO_REFRESH, show_followed
+from tidewheel.commands.refresh_after import NO_REFRESH, show_followed
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.core.layouts import MEBIBYTE, Generation, LayoutKind, Strategy
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
@@ -21,7 +21,7 @@ from tidewheel.output import Output
 if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.commits.attempt import Outcome
-    from tidewheel.commits.forget import Forgotten
+    from tidewheel.commits.operations.forget import Forgotten
 
 SLOTS_SHOWN = 3
 

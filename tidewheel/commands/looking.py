@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tidewheel.archive import Archive
-    from tidewheel.local.standing.looking import Standing
+    from tidewheel.local.standing.explain import Standing
 
 
 @command

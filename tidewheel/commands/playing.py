@@ -30,6 +30,6 @@ def demo(output: Output, slots: int, rows: int, quick: bool) -> None:
     Examples:
       tidewheel demo --quick
     """
-    from tidewheel.demo import run_demo
+    from tidewheel.demo.script import run_demo
 
     run_demo(output, slots=12 if quick else slots, rows=300 if quick else rows)

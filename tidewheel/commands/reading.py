@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidewheel.archive import Archive
     from tidewheel.sql.explanations import Explanation
     from tidewheel.sql.questions import Question
-    from tidewheel.sql.results import Result
+    from tidewheel.sql.results.result import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -20,7 +20,7 @@ from tidewheel.commands.common import (
     command,
     opened,
 )
-from tidewheel.commands.following import NO_REFRESH, show_followed
+from tidewheel.commands.refresh_after import NO_REFRESH, show_followed
 from tidewheel.derived import refuse_derived
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.indexing.printable import counted

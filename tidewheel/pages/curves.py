@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidewheel.answer_plot import GROUPS_SHOWN, AnswerPlot, Series
-from tidewheel.heatmap import short_count
+from tidewheel.figures.answer_plot import GROUPS_SHOWN, AnswerPlot, Series
+from tidewheel.figures.heatmap import short_count
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.printable import counted
 from tidewheel.pages.markup import Markup, element, together

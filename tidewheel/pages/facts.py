@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidewheel.answer_plot import AnswerPlot
+from tidewheel.figures.answer_plot import AnswerPlot
 from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.rules.course import Course

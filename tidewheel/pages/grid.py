@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidewheel.heatmap import short_count
+from tidewheel.figures.heatmap import short_count
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.status import Status, SubIndexStatus

@@ -19,8 +19,8 @@ from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
     from tidewheel.commits.attempt import Outcome
-    from tidewheel.commits.forget import Forgotten
-    from tidewheel.commits.undo import Undone
+    from tidewheel.commits.operations.forget import Forgotten
+    from tidewheel.commits.operations.undo import Undone
 
 _SLOTS_SHOWN = 12
 

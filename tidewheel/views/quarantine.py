@@ -16,7 +16,7 @@ from tidewheel.views.figures import count, slot_name
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
-    from tidewheel.commits.quarantine import Quarantined
+    from tidewheel.commits.side_tables.quarantine import Quarantined
 
 
 def quarantine_document(records: Sequence[Quarantined], axis: TimeAxis, limit: int) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from tidewheel.views.tables import Rows, long_table, plain_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tidewheel.local.standing.looking import Explained, Standing
-    from tidewheel.local.standing.refreshed import Refreshed
+    from tidewheel.local.standing.explain import Explained, Standing
+    from tidewheel.local.standing.outcome import Refreshed
 
 ROWS_SHOWN = 100
 QUERIES_SHOWN = 10
@@ -204,7 +204,7 @@ def tests_view(tested: Mapping[str, int]) -> str:
 
 def answers_document(name: str, answers: pa.Table) -> dict[str, Any]:
     """For machines: the answers."""
-    from tidewheel.sql.json_values import json_value
+    from tidewheel.sql.results.json_values import json_value
     from tidewheel.storage.python_values import dicts
 
     return {

@@ -18,7 +18,7 @@ from tidewheel.views.plain_rows import plain_rows
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tidewheel.sql.results import Result
+    from tidewheel.sql.results.result import Result
 
 BINARY = ("parquet", "arrow")
 ROWS_SHOWN = 100
@@ -26,7 +26,7 @@ ROWS_SHOWN = 100
 
 def write_rows(result: Result, form: str, path: Path | None) -> int:
     """Write the rows to a file or to standard output; gives their number."""
-    from tidewheel.sql.writers import write_result
+    from tidewheel.sql.results.writers import write_result
 
     if path is None and form in BINARY and sys.stdout.isatty():
         raise InvalidInput(f"{form} is not for the eye", "name a file with --output, or pipe it somewhere")
@@ -36,7 +36,7 @@ def write_rows(result: Result, form: str, path: Path | None) -> int:
 
 def rows_document(result: Result) -> dict[str, Any]:
     """For machines: the rows with what they are exact for."""
-    from tidewheel.sql.json_values import json_value
+    from tidewheel.sql.results.json_values import json_value
 
     rows = [{name: json_value(value) for name, value in row.items()} for row in result.dicts()]
     return {**document_head(result), "rows": rows}
@@ -71,7 +71,7 @@ def rows_view(result: Result, shown_max: int = ROWS_SHOWN, *, bare: bool = False
 
 def value_text(value: Any) -> str:
     """One value for the eye; NULL is nothing."""
-    from tidewheel.sql.json_values import json_value
+    from tidewheel.sql.results.json_values import json_value
 
     plain = json_value(value)
     shown = "" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

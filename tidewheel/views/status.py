@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tidewheel.heatmap import HeatMap
+from tidewheel.figures.heatmap import HeatMap
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.deadline import Deadline, Part

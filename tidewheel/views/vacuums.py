@@ -11,7 +11,7 @@ from tidewheel.views.figures import count, short_iso, size
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
-    from tidewheel.commits.vacuum_report import VacuumReport
+    from tidewheel.commits.vacuum.deleted import VacuumReport
 
 
 def vacuum_view(report: VacuumReport) -> RenderableType:

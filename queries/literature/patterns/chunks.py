@@ -8,13 +8,13 @@ of the window overwrites the oldest chunk. Cost of a slide: one write and W/d - 
 from __future__ import annotations
 
 from tidewheel.queries.literature.state.ring import Ring
+from tidewheel.queries.literature.synopses.values import Kind, Value
 from tidewheel.queries.statements.legality import check_synopsis
-from tidewheel.queries.synopses.values import Kind, Value
 
 
 class Chunks:
     """
-    >>> from tidewheel.queries.synopses.values import SUM
+    >>> from tidewheel.queries.literature.synopses.values import SUM
     >>> chunks = Chunks(SUM, length=18, slide=6)
     >>> for value in (5, 2):
     ...     chunks.add(value)

@@ -16,14 +16,14 @@ from tidewheel.queries.literature.patterns.join_synopses.classes import (
     check_windows,
     tail,
 )
-from tidewheel.queries.synopses.values import Kind, Value
+from tidewheel.queries.literature.synopses.values import Kind, Value
 
 Windows = tuple[int, int]
 
 
 class BasicIntervalJoin:
     """
-    >>> from tidewheel.queries.synopses.values import COUNT
+    >>> from tidewheel.queries.literature.synopses.values import COUNT
     >>> synopsis = BasicIntervalJoin(COUNT, 4)
     >>> synopsis.update([Joined(1, 1, 1)]); synopsis.update([])
     >>> synopsis.probe(2, 2), synopsis.probe(1, 1)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.synopses.values import Kind, Value
+from tidewheel.queries.literature.synopses.values import Kind, Value
 
 Class = tuple[str, int]  # ("=", 0), ("1", d): the first side's tuple is older by d slots, ("2", d)
 BOTH: Class = ("=", 0)

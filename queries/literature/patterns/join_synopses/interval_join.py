@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from tidewheel.queries.literature.patterns.join_synopses.basic_interval_join import BasicIntervalJoin
 from tidewheel.queries.literature.patterns.join_synopses.classes import Joined, check_windows, tail
-from tidewheel.queries.synopses.covers import cover, power_of_two_from
-from tidewheel.queries.synopses.values import Kind, Value
+from tidewheel.queries.literature.synopses.values import Kind, Value
+from tidewheel.queries.scheduling.covers import cover, power_of_two_from
 
 
 class IntervalJoin:

@@ -19,7 +19,7 @@ from tidewheel.queries.literature.patterns.join_synopses.classes import (
     classes,
     tail,
 )
-from tidewheel.queries.synopses.values import Kind, Value
+from tidewheel.queries.literature.synopses.values import Kind, Value
 
 
 class RunningJoin:

@@ -13,7 +13,7 @@ from tidewheel.queries.literature.patterns.join_synopses.basic_interval_join imp
 from tidewheel.queries.literature.patterns.join_synopses.classes import check_windows
 from tidewheel.queries.literature.patterns.join_synopses.interval_join import IntervalJoin
 from tidewheel.queries.literature.patterns.join_synopses.running_join import RunningJoin
-from tidewheel.queries.synopses.values import Value
+from tidewheel.queries.literature.synopses.values import Value
 
 JoinSynopsis = BasicIntervalJoin | IntervalJoin | RunningJoin
 FORMS: dict[str, type[JoinSynopsis]] = {form.letters: form for form in (BasicIntervalJoin, IntervalJoin, RunningJoin)}
@@ -22,7 +22,7 @@ FORMS: dict[str, type[JoinSynopsis]] = {form.letters: form for form in (BasicInt
 def together(synopsis: JoinSynopsis, queries: Mapping[str, Windows]) -> list[list[str]]:
     """Return the groups of queries that are answered at once; one that SS3 does not allow is refused.
 
-    >>> from tidewheel.queries.synopses.values import COUNT
+    >>> from tidewheel.queries.literature.synopses.values import COUNT
     >>> asked = {"a": (2, 2), "b": (3, 2), "c": (2, 2)}
     >>> together(RunningJoin(COUNT, 4, 1), asked), together(BasicIntervalJoin(COUNT, 4, 1), asked)
     ([['a', 'c'], ['b']], [['a', 'b', 'c']])

@@ -1,0 +1,1 @@
+"""Streams and archives that the races are run on."""

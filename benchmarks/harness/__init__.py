@@ -1,0 +1,1 @@
+"""What all benchmarks share: races, results, the page."""

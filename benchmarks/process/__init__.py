@@ -1,0 +1,1 @@
+"""Start-up times, long runs and Airflow's part."""

@@ -1,0 +1,1 @@
+"""Records beside an archive: the quarantine, and what came and was not stored."""

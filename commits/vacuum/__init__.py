@@ -1,0 +1,1 @@
+"""Vacuum deletes what no reader needs any more."""

@@ -1,0 +1,1 @@
+"""From archive files to DAGs."""

@@ -1,0 +1,1 @@
+"""The operator page under Airflow's address."""

@@ -1,0 +1,1 @@
+"""The tasks of the DAGs, and what they report."""

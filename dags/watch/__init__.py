@@ -1,0 +1,1 @@
+"""What should have happened by now, and who is told."""

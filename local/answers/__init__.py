@@ -1,0 +1,1 @@
+"""Answers of standing queries, folded from partials: in SQL, by kernels or by a technique."""

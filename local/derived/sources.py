@@ -1,0 +1,259 @@
+"""What partials and answers are derived by: trees and queries, kept in the definitions of their archives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
+
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.commits.attempt import Outcome
+from tidewheel.commits.operations.observe import observe
+from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.answers.owed_slots import owed_of, with_owed, without_owed
+from tidewheel.local.derived.put import create_derived, definition_of, redefine
+from tidewheel.local.partials.stored_columns import (
+    ANSWER_COLUMNS,
+    ANSWER_KEY,
+    PARTIAL_COLUMNS,
+    PARTIAL_KEY,
+    answer_columns,
+    delta_columns,
+    partial_columns,
+)
+from tidewheel.local.standing.stored_queries import (
+    KeptQueries,
+    files_in,
+    kept_queries,
+    queries_in,
+    query_in,
+    says_the_same,
+    with_queries,
+)
+from tidewheel.queries.standing.query import Query
+from tidewheel.queries.standing.tree import NOTHING_KEPT, Assignment, Kept, Plan, Tree, assigned
+from tidewheel.storage.ledger_store import ledger_of
+from tidewheel.storage.location import Location
+from tidewheel.storage.snapshot import Snapshot
+
+
+def derived_job(job: ArchiveJob, kind: str) -> ArchiveJob:
+    """The partials or answers of an archive, as operations take them."""
+    return replace(job, location=job.location.derived(kind), file=None, called="")
+
+
+def source_job(job: ArchiveJob, name: str) -> ArchiveJob:
+    """The archive that a derived one of that name is derived from: the one beside it."""
+    uri = job.location.uri
+    suffix = name[name.rindex(".") :]
+    if not uri.endswith(suffix):
+        raise InvalidInput(
+            f"{name} is derived from an archive that lies beside it, and {uri} does not end in {suffix}",
+            "move it back beside its archive",
+        )
+    return replace(job, location=Location(uri.removesuffix(suffix)), called="")
+
+
+def is_there(job: ArchiveJob) -> bool:
+    if job.newest is not None and job.newest.has_opened(job.location):
+        return True
+    return DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options)
+
+
+def kept_trees(job: ArchiveJob) -> Kept:
+    """The trees whose partials are stored, and whose parts were answered from which."""
+    if not is_there(job):
+        return NOTHING_KEPT
+    told = json.loads(job.snapshot().definition.derived)
+    return Kept(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))
+
+
+def stored_queries(answers: Snapshot) -> list[Query]:
+    """The queries that an answers archive is derived by; of any other archive, none."""
+    return queries_in(answers.definition.derived)
+
+
+def answered(job: ArchiveJob) -> KeptQueries:
+    """The queries that were answered so far, as they were, with the digests of what they were compiled from."""
+    return kept_queries(_answers_by(job))
+
+
+def answered_queries(job: ArchiveJob) -> list[Query]:
+    """The queries that were answered so far, as they were."""
+    return list(answered(job).queries)
+
+
+def answered_query(job: ArchiveJob, name: str) -> Query | None:
+    """The query of a name as it was when it was answered last."""
+    return query_in(_answers_by(job), name)
+
+
+def answered_files(job: ArchiveJob) -> str:
+    """The digest of the query files that told of these queries."""
+    return files_in(_answers_by(job))
+
+
+def _answers_by(job: ArchiveJob) -> str:
+    """What the answers are derived by."""
+    answers = derived_job(job, "answers")
+    return answers.snapshot().definition.derived if is_there(answers) else ""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What queries are derived by, as their archives say it."""
+
+    asked: tuple[Query, ...]
+    assignment: Assignment
+    source: Definition
+    horizon: int
+    young: int
+    trees: str
+    queries: str
+
+    def is_told(self, job: ArchiveJob, queries: Sequence[Query]) -> bool:
+        """Whether the archives say so still of these queries. Cost: nothing for an archive that is open."""
+        snapshot = job.snapshot()
+        if tuple(queries) != self.asked or snapshot.definition != self.source:
+            return False
+        told = (("partials", self.trees, self.horizon), ("answers", self.queries, self.young))
+        return ledger_of(snapshot).horizon == self.horizon and all(
+            _says(derived_job(job, kind), by, horizon) for kind, by, horizon in told
+        )
+
+
+def _says(job: ArchiveJob, by: str, horizon: int) -> bool:
+    if not is_there(job):
+        return False
+    snapshot = job.snapshot()
+    return without_owed(snapshot.definition.derived) == by and ledger_of(snapshot).horizon == horizon
+
+
+def derive(
+    job: ArchiveJob,
+    queries: Sequence[Query],
+    plan: Plan,
+    only_for: Mapping[str, Collection[str]] = MappingProxyType({}),
+    files: str = "",
+) -> Derived:
+    """The archive is observed, both derived archives are there, and say what they are derived by.
+
+    `only_for` names trees that serve no other queries than these any more; `files` is the digest of the query files.
+    """
+    snapshot = job.snapshot()
+    source = snapshot.definition
+    partials, answers = derived_job(job, "partials"), derived_job(job, "answers")
+    assignment = assigned(queries, source.max_lifetime_us, replace(kept_trees(partials), only_for=only_for), plan)
+    horizon = slots_observed(source, assignment)
+    if ledger_of(snapshot).horizon != horizon:
+        observe(job, horizon)
+    lives_us = max((tree.life_us(source.max_lifetime_us) for tree in assignment.trees), default=0)
+    trees = _told(
+        {
+            "of": job.location.uri,
+            "trees": [tree.to_json() for tree in assignment.trees],
+            "tree_of": {query.part: assignment.tree_of[query.name] for query in queries},
+            "parts": [tree.name for tree in assignment.trees],  # for those who do not read trees
+            "slots_alive": _slots(source, lives_us),
+        }
+    )
+    trees = _define(
+        partials, definition_of(source, "partials", PARTIAL_KEY, trees), horizon, _partial_schema(assignment)
+    )
+    told = {
+        "of": job.location.uri,
+        "slots_alive": _slots(source, max((query.terms.keep_us for query in queries), default=0)),
+    }
+    asked = _told(with_queries(told, queries, files))
+    # Answers are compared as long as they are corrected.
+    young = _slots(source, max((query.terms.revise_us for query in queries), default=0))
+    asked = _define(answers, definition_of(source, "answers", ANSWER_KEY, asked), young, _answer_schema(queries))
+    return Derived(tuple(queries), assignment, source, horizon, young, trees, asked)
+
+
+def observe_for(job: ArchiveJob, queries: Sequence[Query]) -> None:
+    """Of an archive that nobody asked yet: from its next batch on, what is not stored is kept for these queries."""
+    snapshot = job.snapshot()
+    source = snapshot.definition
+    if queries and not ledger_of(snapshot).horizon:
+        observe(job, slots_observed(source, assigned(queries, source.max_lifetime_us)))
+
+
+def slots_observed(source: Definition, assignment: Assignment) -> int:
+    """How far back batches must be told of: as long as windows ask for them, or rows of these trees are alive."""
+    life_us = source.max_lifetime_us
+    reaches = (max(tree.horizon_us + tree.ahead_us, tree.life_us(life_us)) for tree in assignment.trees)
+    return _slots(source, max(reaches, default=0))
+
+
+def _told(by: Mapping[str, object]) -> str:
+    return json.dumps(by, sort_keys=True)
+
+
+def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence[tuple[str, str]]) -> str:
+    """From now on an archive is derived by that; how it says so."""
+    if not _create(job, wanted, horizon, columns):
+        snapshot = job.snapshot()
+        known = {column.name for column in snapshot.columns}
+        says = says_the_same(without_owed(snapshot.definition.derived), wanted.derived)
+        if not says or not {name for name, _ in columns} <= known or ledger_of(snapshot).horizon != horizon:
+            redefine(job, partial(_still_owing, wanted.derived), delta_columns(columns), horizon)
+    stored = without_owed(job.snapshot().definition.derived)
+    return stored if says_the_same(stored, wanted.derived) else wanted.derived  # else somebody says otherwise by now
+
+
+def _create(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence[tuple[str, str]]) -> bool:
+    """Make the archive; False if it is there."""
+    if is_there(job):
+        return False
+    try:
+        create_derived(job, delta_columns(columns), wanted, horizon)
+    except (CommitFailedError, InvalidInput):
+        if not is_there(job):
+            raise  # else another refresh was first
+        return False
+    return True
+
+
+def _still_owing(wanted: str, before: str) -> str:
+    """A definition that owes to the queries it asks still what was owed to them before."""
+    parts = [query.part for query in queries_in(wanted)]
+    owed = owed_of(before, parts)
+    return with_owed(wanted, parts, owed) if owed else wanted
+
+
+def tell_owed(answers: ArchiveJob, parts: Collection[str], owed: Mapping[str, int]) -> Outcome | None:
+    """From now on the answers owe this to these parts; nothing is done if they do already."""
+    snapshot = answers.snapshot()
+    if owed_of(snapshot.definition.derived, parts) == owed:
+        return None
+    horizon = ledger_of(snapshot).horizon
+    return redefine(answers, lambda before: with_owed(before, parts, owed), (), horizon)
+
+
+def _slots(source: Definition, duration_us: int) -> int:
+    """So long a time in whole slots, with those at its ends; where nobody asks, none."""
+    return duration_us and -(-duration_us // source.axis.interval_us) + 2
+
+
+def _partial_schema(assignment: Assignment) -> list[tuple[str, str]]:
+    columns = list(PARTIAL_COLUMNS.items())
+    for tree in assignment.trees:
+        with suppress(InvalidInput):  # of what this program cannot fold: its columns are there, if any are
+            columns += partial_columns(tree).values()
+    return columns
+
+
+def _answer_schema(queries: Sequence[Query]) -> list[tuple[str, str]]:
+    columns = list(ANSWER_COLUMNS.items())
+    for query in queries:
+        with suppress(InvalidInput):
+            columns += answer_columns(query).values()
+    return columns

@@ -1,0 +1,1 @@
+"""Partial aggregates of batches: how they are folded from records, typed, stored and read back."""

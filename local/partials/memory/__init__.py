@@ -1,0 +1,1 @@
+"""Partial rows in memory: those of each file, of each tree, and as a grid."""

@@ -1,0 +1,1 @@
+"""Published planning algorithms that no refresh needs."""

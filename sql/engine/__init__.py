@@ -1,0 +1,1 @@
+"""DuckDB as this room uses it: connections, quoting, statements, types."""

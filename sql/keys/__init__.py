@@ -1,0 +1,1 @@
+"""Keys: the conditions of probes, Bloom filters, and the order of files."""

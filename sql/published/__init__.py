@@ -1,0 +1,1 @@
+"""Views for readers that use the table without tidewheel."""

@@ -1,0 +1,1 @@
+"""Results of reads: rows, frames, files and streams."""

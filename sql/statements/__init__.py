@@ -1,0 +1,1 @@
+"""SQL that people write: what may run, what it says, and its types."""

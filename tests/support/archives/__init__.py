@@ -1,0 +1,1 @@
+"""Archives for tests, and what lies in them."""

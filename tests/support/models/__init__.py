@@ -1,0 +1,1 @@
+"""Models in memory, streams and histories."""

@@ -1,0 +1,1 @@
+"""Servers, browsers and processes for tests."""

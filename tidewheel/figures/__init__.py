@@ -1,0 +1,1 @@
+"""Answers, plans and grids as pictures."""
