@@ -125,11 +125,11 @@ def random_history(chance: Random, plan: Operator, ticks: int, keys: int = 3, be
         for name in names
         if chance.random() < 0.4
     ]
-    tables = sorted({one.relation.name for one in operators(plan) if isinstance(one, RelationJoin)})
-    updates = [Update(name, 0, (key, key)) for name in tables for key in range(keys)]
+    relations = sorted({one.relation for one in operators(plan) if isinstance(one, RelationJoin)}, key=str)
+    updates = [Update(one.name, 0, (key, key)) for one in relations for key in range(keys)]
     gone = chance.randrange(begin, begin + ticks)
     if chance.random() < 0.5:
-        updates += [Update(name, gone, (0, 0), leaves=True) for name in tables]
+        updates += [Update(one.name, gone, (0, 0), leaves=True) for one in relations if one.changes]
     return History(tuple(arrivals), tuple(sorted(updates, key=lambda one: one.at)))
 
 
