@@ -32,6 +32,7 @@ OWN = (
     "scheduling",
     "synopses",
     "statements",
+    "statements/rewrites",
     "statements/texts",
     "literature",
     "literature/state",

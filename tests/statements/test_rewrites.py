@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from tests.support.statement_plans import Builder, built, random_history, random_notation
+from tidewheel.queries.literature.patterns.generated_streams import query_plan
 from tidewheel.queries.statements.conditions import Comparison
 from tidewheel.queries.statements.history import History, Update, history
 from tidewheel.queries.statements.labels import Pattern, label
@@ -193,6 +194,13 @@ def test_the_negation_is_pulled_above_the_join() -> None:
     assert isinstance(found, Negation)
     assert (edge_counts(below), edge_counts(found)) == ((2, 0), (1, 1))
     assert below in closure(found)
+
+
+def test_both_plans_of_query_4_are_in_one_closure() -> None:
+    up, down = query_plan("Q4", 9), query_plan("Q4 join up", 9)
+    assert up in closure(down)
+    assert down in closure(up)
+    assert simplified(down) in closure(up)
 
 
 def test_a_relation_stays_below_a_negation() -> None:
