@@ -68,6 +68,17 @@ def test_a_table_is_played_by_joins_of_any_engine() -> None:
     assert hashed["comparisons"] < loops["comparisons"]
 
 
+def test_count_windows_are_joined_by_negative_tuples() -> None:
+    found = told("--stream", "Table 5.5", "--rows", "20", "--ticks", "15", "--every", "3", "--compare", "--judge")[
+        "engines"
+    ]
+    refused = {name for name, one in found.items() if "refused" in one}
+    assert refused == {"DIRECT", "eager_lazyexp"}
+    assert all(one["as_the_judge"] for name, one in found.items() if name not in refused)
+    assert found["lazy"]["lost"] == found["lazyR"]["restored"] > 0
+    assert found["eager"]["answers"][-1]["rows"]
+
+
 def test_the_order_of_a_table_changes_its_cost_alone() -> None:
     found = {
         order: told(*TABLE, "--order", order, "--engine", "eager")["engines"]["eager"]

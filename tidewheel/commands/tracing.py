@@ -59,6 +59,7 @@ def derive() -> None:
     metavar="ORDER",
     help="Of a table's join: by size, initial, augmented, exhaustive, or 2,1,3,4.",
 )
+@click.option("--rows", type=click.IntRange(1), metavar="N", help="Of a table: count windows of N rows, not of time.")
 @click.option("--internal", is_flag=True, help="INTERNAL windows: results stay when their tuples leave.")
 @click.option(
     "--judge/--no-judge",
@@ -77,6 +78,7 @@ def trace(
     ticks: int | None,
     every: int | None,
     order: str,
+    rows: int | None,
     internal: bool,
     judge: bool | None,
     seed: int,
@@ -99,14 +101,14 @@ def trace(
       tidewheel derive trace --stream 'Table 5.5' --engine eager --engine 'lazy(10)' --engine 'lazyR(10)'
     """  # fmt: skip
     from tidewheel.queries.literature.engines import NAMES
-    from tidewheel.queries.literature.joins.tables import TABLES, play_table
+    from tidewheel.queries.literature.joins.tables import TABLES, TableWindows, play_table
     from tidewheel.queries.literature.patterns.generated_streams import Links
     from tidewheel.queries.literature.patterns.playing import play_links
     from tidewheel.queries.literature.trace import judged
 
     is_table = stream in TABLES
     if is_table:
-        played = play_table(stream, order, ticks or 150, every or 10, seed, internal=internal)
+        played = play_table(stream, order, ticks or 150, every or 10, seed, TableWindows(internal, rows))
     else:
         links = Links(window, sources, ftp, seed)
         played = play_links(stream, links, ticks or 4 * window, every or 1, internal=internal)

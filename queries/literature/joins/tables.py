@@ -6,6 +6,7 @@ Table 5.5 prints a rate of 100 where 10 gives the costs of its text; 10 is playe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 
 from tidewheel.indexing.errors import InvalidInput
@@ -15,7 +16,7 @@ from tidewheel.queries.statements.history import Arrival, History
 from tidewheel.queries.statements.join_costs import Order, check_order, cost
 from tidewheel.queries.statements.join_orders import ORDERINGS
 from tidewheel.queries.statements.join_sizes import JoinInput, lost_share, result_rate
-from tidewheel.queries.statements.plan import Join, Operator, window
+from tidewheel.queries.statements.plan import CountWindow, Join, Operator, Stream, TimeWindow
 
 TABLES: dict[str, tuple[JoinInput, ...]] = {
     "Table 5.3": (JoinInput(10, 100, 500), JoinInput(1, 100, 50), JoinInput(1, 200, 40), JoinInput(3, 100, 5)),
@@ -40,7 +41,24 @@ def order_of(name: str, inputs: tuple[JoinInput, ...]) -> Order:
     return order
 
 
-def play_table(name: str, order: str, units: int, every: int, seed: int, *, internal: bool = False) -> Played:
+@dataclass(frozen=True)
+class TableWindows:
+    """The windows of a table's streams: of time, as printed, INTERNAL if so asked, or the newest `rows` tuples."""
+
+    internal: bool = False
+    rows: int | None = None
+
+    def over(self, place: int, one: JoinInput, turns: int) -> Operator:
+        stream = Stream(f"S{place + 1}", ("key", "turn"))
+        if self.rows is not None:
+            return CountWindow(stream, self.rows)
+        return TimeWindow(stream, int(one.length * turns), self.internal)
+
+
+AS_PRINTED = TableWindows()
+
+
+def play_table(name: str, order: str, units: int, every: int, seed: int, windows: TableWindows = AS_PRINTED) -> Played:
     """Return a table's join and its stream for so many units of time, run every so many units.
 
     >>> play_table("Table 5.5", "augmented", units=1, every=1, seed=7).plan.title
@@ -50,14 +68,15 @@ def play_table(name: str, order: str, units: int, every: int, seed: int, *, inte
     turns = turns_per_unit(inputs)
     if every > units:
         raise InvalidInput(f"a run every {every} units, of {units}", "run more often, or play more units")
-    streams = [_window(place, inputs[place], turns, internal) for place in order_of(order, inputs)]
+    order_found = order_of(order, inputs)
+    streams = [windows.over(place, inputs[place], turns) for place in order_found]
     arrivals = [
         Arrival(f"S{stream + 1}", int(record.ts), (record.values[0], int(record.ts)))
         for stream, record in generate(inputs, units, seed)
     ]
-    history = History(tuple(arrivals))
-    expected = _expected(order_of(order, inputs), inputs, every)
-    return Played(reduce(_joined, streams), history, units * turns, every * turns, internal, expected)
+    expected = "" if windows.rows else _expected(order_found, inputs, every)
+    plan = reduce(_joined, streams)
+    return Played(plan, History(tuple(arrivals)), units * turns, every * turns, windows.internal, expected)
 
 
 def _expected(order: Order, inputs: tuple[JoinInput, ...], every: int) -> str:
@@ -69,10 +88,6 @@ def _expected(order: Order, inputs: tuple[JoinInput, ...], every: int) -> str:
         f"{turns_per_unit(inputs)} ticks: {float(cost(order, inputs)):,.0f} comparisons, "
         f"{float(result_rate(inputs)):,.0f} results; a run every {every} units without restore loses {lost}"
     )
-
-
-def _window(place: int, one: JoinInput, turns: int, internal: bool) -> Operator:
-    return window(f"S{place + 1}", int(one.length * turns), "key", "turn", internal=internal)
 
 
 def _joined(plan: Operator, one: Operator) -> Operator:
