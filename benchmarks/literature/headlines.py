@@ -22,6 +22,7 @@ from benchmarks.literature.schedules import scheduling
 from benchmarks.literature.states import latencies, memory
 from benchmarks.literature.techniques import techniques
 from benchmarks.literature.weaving import weaving
+from benchmarks.literature.window_joins import window_joins
 
 PAGE = Path(__file__).parents[2] / "docs" / "headlines.md"
 COLUMNS = ("what", "published", "counted", "timed", "why")
@@ -48,6 +49,7 @@ PARTS: Mapping[str, Callable[[], Iterator[Headline]]] = {
     "New cost estimation": new_costs,
     "Several nodes": placements,
     "Scheduling": scheduling,
+    "Window joins": window_joins,
 }
 
 

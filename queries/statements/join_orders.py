@@ -119,7 +119,8 @@ def _greedy(inputs: Sequence[JoinInput]) -> Choice:
     return _cheapest(inputs, [initial_order(inputs)])
 
 
-ORDERINGS: dict[str, Callable[[Sequence[JoinInput]], Choice]] = {
+Ordering = Callable[[Sequence[JoinInput]], Choice]
+ORDERINGS: dict[str, Ordering] = {
     "size": _sized,
     "initial": _greedy,
     "augmented": augmented_order,

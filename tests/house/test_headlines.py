@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from benchmarks.literature import costs, edges, headlines, placements, schedules, states, techniques, weaving
+from benchmarks.literature import (
+    costs,
+    edges,
+    headlines,
+    placements,
+    schedules,
+    states,
+    techniques,
+    weaving,
+    window_joins,
+)
 from benchmarks.literature.headline import Headline
 from tests.house.test_docs import ROOT
 from tidewheel.queries.literature.planning.effort import SMALLER
@@ -17,9 +27,18 @@ from tidewheel.queries.literature.planning.effort import SMALLER
 PAGE = ROOT / "docs" / "headlines.md"
 ROWS = [row for part in headlines.PARTS.values() for row in part()]
 COUNTED = [pytest.param(row, id=row.what, marks=[pytest.mark.nightly] * row.slow) for row in ROWS if row.counted]
-MODULES = (costs, edges, placements, schedules, states, techniques, weaving)
+MODULES = (costs, edges, placements, schedules, states, techniques, weaving, window_joins)
 # By which of its names a row takes what it compares.
-LOOKUPS = ("technique_named", "planner_named", "optimizer_named", "scheduler_named", "divisors_named", "levels_of")
+LOOKUPS = (
+    "technique_named",
+    "planner_named",
+    "optimizer_named",
+    "scheduler_named",
+    "divisors_named",
+    "levels_of",
+    "ordering_named",
+    "join_named",
+)
 
 
 def shown() -> dict[str, list[str]]:

@@ -11,7 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.joins.count_windows import CountWindows
 from tidewheel.queries.literature.joins.eager import Eager
 from tidewheel.queries.literature.joins.eager_lazy_expiration import EagerLazyExpiration
@@ -25,7 +27,8 @@ from tidewheel.queries.literature.joins.playing import Player, play, play_by_run
 from tidewheel.queries.literature.joins.window_join import Result, WindowJoin
 from tidewheel.queries.literature.trace import Answer, Played, Trace
 
-_MAKERS: dict[str, Callable[[WindowJoin, int], JoinEngine]] = {
+MakeJoin = Callable[[WindowJoin, int], JoinEngine]  # of a join and the time from one run to the next
+_MAKERS: dict[str, MakeJoin] = {
     "eager": lambda join, slide: Eager(join),
     "eager_lazyexp": EagerLazyExpiration,
     "lazy_naive": LazyNaive,
@@ -33,6 +36,16 @@ _MAKERS: dict[str, Callable[[WindowJoin, int], JoinEngine]] = {
     "lazyR": LazyRestore,
 }
 _NAME = re.compile(r"(\w+)(?:\((\d+)\))?")
+
+
+@cache
+def engine_named(name: str) -> MakeJoin:
+    """Return how an engine is made: `lazy`, or `lazy(10)` with 10 hash buckets."""
+    found = _NAME.fullmatch(name)
+    if found is None or found[1] not in _MAKERS:
+        raise InvalidInput(f"no window join is named {name}", f"there are {', '.join(_MAKERS)}, and lazy(10)")
+    make, buckets = _MAKERS[found[1]], int(found[2] or 1)
+    return lambda join, every: make(replace(join, buckets=buckets), every)
 
 
 class Joins:
@@ -43,10 +56,8 @@ class Joins:
         return found is not None and found[1] in _MAKERS
 
     def trace(self, name: str, played: Played) -> Trace:
-        found = _NAME.fullmatch(name)
-        assert found is not None
-        planned = planned_join(played.plan, int(found[2] or 1))
-        engine = _MAKERS[found[1]](planned.join, played.every)
+        planned = planned_join(played.plan)
+        engine = engine_named(name)(planned.join, played.every)
         table = _Table(planned, played)
         table.play(engine)
         counts, touched = engine.counts, sum(window.steps.touched for window in engine.windows)

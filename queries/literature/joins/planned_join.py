@@ -32,7 +32,7 @@ class PlannedJoin:
                     yield Arrival(stream, Record((place,), (key,), one.ts, end))
 
 
-def planned_join(plan: Operator, buckets: int | None = 1) -> PlannedJoin:
+def planned_join(plan: Operator) -> PlannedJoin:
     """Return the plan as a join of windows on one attribute; refuse any other plan."""
     inputs, pairs = tuple(_inputs(plan)), list(_pairs(plan))
     if len(inputs) < 2 or any(not _is_window(one) for one in inputs):
@@ -44,7 +44,7 @@ def planned_join(plan: Operator, buckets: int | None = 1) -> PlannedJoin:
     if set(keys) != known:
         raise Illegal("the join is on several attributes", "window joins are on one that all inputs share")
     windows = tuple(_join_window(one) for one in inputs)
-    return PlannedJoin(inputs, tuple(keys), WindowJoin(windows, buckets=buckets))
+    return PlannedJoin(inputs, tuple(keys), WindowJoin(windows))
 
 
 def _inputs(plan: Operator) -> Iterator[Operator]:
