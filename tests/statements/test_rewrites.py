@@ -7,8 +7,8 @@ from itertools import product
 from random import Random
 
 import pytest
-from tests.support.statement_plans import Builder, built, random_history, random_notation
 
+from tests.support.models.statement_plans import Builder, built, random_history, random_notation
 from tidewheel.queries.literature.patterns.generated_streams import query_plan
 from tidewheel.queries.statements.conditions import Comparison
 from tidewheel.queries.statements.history import History, Update, history
