@@ -15,7 +15,7 @@ from tidewheel.queries.literature.trace import Played
 from tidewheel.queries.statements.history import Arrival, History
 from tidewheel.queries.statements.join_costs import Order, check_order, cost
 from tidewheel.queries.statements.join_orders import ORDERINGS
-from tidewheel.queries.statements.join_sizes import JoinInput, lost_share, result_rate
+from tidewheel.queries.statements.join_sizes import JoinInput, lost_share, result_rate, size
 from tidewheel.queries.statements.plan import CountWindow, Join, Operator, Stream, TimeWindow
 
 TABLES: dict[str, tuple[JoinInput, ...]] = {
@@ -23,6 +23,8 @@ TABLES: dict[str, tuple[JoinInput, ...]] = {
     "Table 5.5": (JoinInput(10, 100, 40), JoinInput(1, 100, 100), JoinInput(1, 100, 8), JoinInput(1, 100, 5)),
     "Table 5.6": (JoinInput(11, 100, 200), JoinInput(10, 100, 100), JoinInput(1, 100, 65), JoinInput(1, 100, 20)),
 }
+
+_ROWS_MAX = 2_000_000
 
 
 def order_of(name: str, inputs: tuple[JoinInput, ...]) -> Order:
@@ -66,8 +68,7 @@ def play_table(name: str, order: str, units: int, every: int, seed: int, windows
     """
     inputs = TABLES[name]
     turns = turns_per_unit(inputs)
-    if every > units:
-        raise InvalidInput(f"a run every {every} units, of {units}", "run more often, or play more units")
+    _check(inputs, units, every, windows)
     order_found = order_of(order, inputs)
     streams = [windows.over(place, inputs[place], turns) for place in order_found]
     arrivals = [
@@ -77,6 +78,20 @@ def play_table(name: str, order: str, units: int, every: int, seed: int, windows
     expected = "" if windows.rows else _expected(order_found, inputs, every)
     plan = reduce(_joined, streams)
     return Played(plan, History(tuple(arrivals)), units * turns, every * turns, windows.internal, expected)
+
+
+def _check(inputs: tuple[JoinInput, ...], units: int, every: int, windows: TableWindows) -> None:
+    """Refuse what has no run, and what would keep more answers than memory holds."""
+    if every > units:
+        raise InvalidInput(f"a run every {every} units, of {units}", "run more often, or play more units")
+    if windows.internal and windows.rows:
+        raise InvalidInput("INTERNAL is of time windows, and --rows asks for count windows", "leave one of them away")
+    rows = float(size(inputs)) * units / every
+    if rows > _ROWS_MAX and not windows.rows:
+        raise InvalidInput(
+            f"the answers of {units // every:,} runs are about {rows:,.0f} rows, more than {_ROWS_MAX:,}",
+            "run less often (--every), or play fewer units (--ticks)",
+        )
 
 
 def _expected(order: Order, inputs: tuple[JoinInput, ...], every: int) -> str:
