@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -255,6 +257,18 @@ def test_a_count_window_needs_lists_and_negatives() -> None:
 def test_what_is_no_join(make: Callable[[], Any]) -> None:
     with pytest.raises(InvalidInput):
         make()
+
+
+ALGORITHMS = (
+    "eager eager_lazy_expiration lazy_naive lazy lazy_restore probing count_windows generated_arrivals set_oriented"
+    " index_output"
+)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS.split())
+def test_each_file_says_where_it_departs_from_what_was_printed(name: str) -> None:
+    text = importlib.import_module(f"tidewheel.queries.literature.joins.{name}").__doc__ or ""
+    assert len(re.findall(r"^(?:Departs from|Follows|No listing is printed).+", text, re.MULTILINE)) == 1
 
 
 def test_a_fifo_queue_refuses_lives_that_differ() -> None:

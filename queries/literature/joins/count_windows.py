@@ -2,7 +2,11 @@
 
 Golab, Waterloo 2006, chapter 5 (strict non-monotonic inputs, W5): no tuple knows its end when it comes. Events are in
 one total order, which is the clock; the negative goes before the arrival that causes it. Algorithm 2 gives negative
-results at once, Algorithms 4 and 5 at their run; Algorithm 3 cannot. Cost of an eviction: its search, and a probe.
+results at once, Algorithms 4 and 5 at their run; Algorithm 3 cannot.
+
+No listing is printed: the source says what each algorithm does with a negative tuple.
+
+Cost of an eviction: its search in a list, and a probe.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Algorithm 3, eager evaluation with lazy expiration: the dead stay for a while, and are passed by.
 
 Golab, Waterloo 2006, chapter 5 (`ComputeJoinLazyExp`): as Algorithm 2 without its purge; instead each tuple visited is
-tested by its end before it is compared, and a purge comes every Δe. (Section 5.4.3 names the two algorithms the wrong
-way round.) Purges go by the operator's clock, the ts processed last, never by the wall's.
+tested by its end before it is compared, and a purge comes every Δe. Purges go by the operator's clock, the ts processed
+last, never by the wall's. Refuses negative tuples: the test needs known ends.
 
-Answers as Algorithm 2 does, at once. Space: Σ λ(T + Δe). Refuses negative tuples: the test needs known ends.
+Follows the listing; section 5.4.3 of the source names this algorithm and Algorithm 2 the wrong way round.
+
+Answers as Algorithm 2 does, at once. Cost: as Algorithm 2, and a test for each tuple visited. Space: Σ λ(T + Δe).
 """
 
 from __future__ import annotations

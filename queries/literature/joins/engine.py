@@ -1,4 +1,4 @@
-"""What all algorithms share: windows, their order, counts, and how a result is put together of its parts.
+"""The common part of all algorithms: windows, their order, counts, and how a result is put together of its parts.
 
 An engine is given arrivals in the order of time (`arrive`), runs now and then (`run`), and may be told that a tuple
 ended early (`retract`). Each gives the results that it causes.

@@ -1,8 +1,10 @@
 """The chapter's synthetic streams: one tuple a turn of a loop, its stream by rate, its value uniform.
 
-Golab, Waterloo 2006, chapter 5. The thesis stamps tuples with the loop's index; taken literally, windows would hold a
-thirteenth of what its model says (Table 5.5), and another order would be the best. So a time unit is Σλ turns: here
-time is counted in turns, and whoever has lengths in units multiplies them by `turns_per_unit`.
+Golab, Waterloo 2006, chapter 5. Time is counted in turns; whoever has lengths in units multiplies them by
+`turns_per_unit`.
+
+Departs from the source, which stamps tuples with the loop's index: taken literally, windows would hold a thirteenth of
+what its model says (Table 5.5), and another order would be the best. So a unit of time is Σλ turns.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Golab, Waterloo 2006, chapters 4 and 5: a result is the record of the weak class, ts = max and exp = min of its parts.
 Each update empties the column of what dies and fills the row of what is new. Restored results go to the log alone, so
 the index holds the same with restore and without. Count windows are refused: their results have no end to be placed by.
+
+No listing is printed: the places follow from the index of chapter 4. Cost of an update: G + E - 1 sub-indices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What lazy algorithms share: tuples wait for a run, runs follow each other, and reported results may be withdrawn.
+"""The common part of lazy algorithms: tuples wait for a run, runs follow each other, and reported results may be
+withdrawn.
 
 A run at NOW takes what came in (PREV, NOW]. The thesis does not say how a lazy run withdraws results of earlier runs
 when a negative tuple came since (W5): here every reported result is found by the ids of its parts, and a run first

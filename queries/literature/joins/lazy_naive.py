@@ -1,8 +1,12 @@
 """Naive lazy: Algorithm 2 used again every Δ, a probe for each new tuple.
 
 Golab, Waterloo 2006, chapter 5, the baseline of Algorithm 4: at a run the dead are removed, then each new tuple that is
-still alive is stored and probes, in the order of time. Right for no-restore. Costs a probe per tuple, where Algorithm
-4 probes once for all tuples of a key, and keeps tuples that die before the next run. Space: Σ λT.
+still alive is stored and probes, in the order of time. Right for no-restore.
+
+No listing is printed: the source says that Algorithm 2 may be run so.
+
+Cost: a probe per tuple, where Algorithm 4 probes once for all tuples of a key. Space: Σ λT, as tuples that die before
+the next run are kept.
 """
 
 from __future__ import annotations

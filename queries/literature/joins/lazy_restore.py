@@ -1,8 +1,9 @@
 """Algorithm 5, Lazy Multi-Way Join with restore: results that came and went between two runs are reported late.
 
 Golab, Waterloo 2006, chapter 5 (`LazyRestoreComputeJoin`), corrected. As Algorithm 4, but a run purges *behind*, so
-tuples that died since the last run still find their partners, and lives are compared. Departs from the listing in
-three ways, each found wrong by a brute-force oracle:
+tuples that died since the last run still find their partners, and lives are compared.
+
+Departs from the listing in three ways, as it was wrong by a brute-force oracle:
 
 - its loops test mints <= exp <= NOW, which joins only what has expired: the upper bound is dropped;
 - it compares each partner's end with the group's tuple alone, but another new partner may be younger (W2): a result is

@@ -3,6 +3,8 @@
 Golab, Waterloo 2006, chapter 5: nested loops over the other windows in the order of the plan. Each tuple visited is
 tested by its end where an algorithm asks for it, else compared on the join attribute; a match goes on to the next
 window. All plans are pipelined: an inner bucket is scanned again for each match before it, and counted again.
+
+Follows the listings, which are four; what differs among them, tests and what is done with a result, is the caller's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Algorithms 4 and 5 as SQL: what a run reports, by sets instead of loops (ours; equal to the loops in every test).
+"""Algorithms 4 and 5 as SQL: what a run reports, by sets instead of loops.
+
+No listing is printed: these forms are ours, equal to the loops in every test.
 
 With snap the tuples kept from before a run and new those that came since, two forms give the same rows:
 

@@ -66,7 +66,7 @@ class WindowJoin:
 
     @property
     def is_strict(self) -> bool:
-        """Whether ends are told by negative tuples alone."""
+        """True if some ends are told by negative tuples alone."""
         return any(window.rows is not None for window in self.windows)
 
     def others(self, stream: int) -> tuple[int, ...]:
