@@ -57,7 +57,8 @@ def _wrapped(chance: Random, plan: Operator) -> Operator:
             Distinct(plan, chance.choice((some, columns))),
         ]
         if not any(isinstance(one, RelationJoin) for one in operators(plan)):
-            relation = Relation("U", ("id", "name"), changes=False)
+            is_retroactive = chance.random() < 0.3
+            relation = Relation("U", ("id", "name"), is_retroactive, changes=is_retroactive)
             ways.append(RelationJoin(plan, relation, ((columns[0], "U.id"),)))
         plan = chance.choice(ways)
     return plan
