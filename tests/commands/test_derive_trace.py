@@ -88,6 +88,7 @@ def test_the_order_of_a_table_changes_its_cost_alone() -> None:
     assert found["2,1,3,4"]["operations"]["comparisons"] < found["3,4,1,2"]["operations"]["comparisons"]
     page = answer(*TABLE, "--order", "size").output
     assert "in the order 2, 3, 4, 1" in page
+    assert " comparisons, " in page.splitlines()[-2]
     assert "lazyR" in page
 
 

@@ -90,8 +90,8 @@ def trace(
     negation below the join). NT tells of every end by a negative tuple, DIRECT looks at each record's end, UPA(n)
     chooses by the update pattern of each edge, with calendar queues of n days.
 
-    The tables are joins of three windows or four, by one attribute. eager joins each tuple as it comes, lazy joins at
-    each run and loses results that came and went in between, lazyR reports those late.
+    The tables are joins of four windows by one attribute. eager joins each tuple as it comes, lazy joins at each run
+    and loses results that came and went in between, lazyR reports those late.
 
     \b
     Examples:

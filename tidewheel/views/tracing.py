@@ -15,6 +15,7 @@ from tidewheel.views.tables import plain_table
 
 Found = Mapping[str, Trace | InvalidInput]
 SHOWN = 5  # rows of the newest answer
+NAMED = 4  # engines whose operations are told by kind
 Truth = Sequence[Answer] | None
 
 
@@ -50,7 +51,18 @@ def traces_view(played: Played, found: Found, truth: Truth) -> RenderableType:
     said = f"{tuples:,} tuples in {played.until:,} ticks, a run every {played.every}"
     last = [_last_answer(played, one) for one in found.values() if isinstance(one, Trace)][: len(found) == 1]
     expected = [Text(played.expected)] if played.expected else []
-    return Group(Text(plan_text(played.plan)), Text(said), *expected, table, *map(Text, refused), *last)
+    return Group(Text(plan_text(played.plan)), Text(said), *expected, table, *_kinds(found), *map(Text, refused), *last)
+
+
+def _kinds(found: Found) -> list[Text]:
+    """Return the operations by kind, where engines are few enough to be read one by one."""
+    if len(found) > NAMED:
+        return []
+    traces = {name: one for name, one in found.items() if isinstance(one, Trace)}
+    return [
+        Text(f"{name}: {', '.join(f'{count:,} {kind}' for kind, count in one.operations.items())}")
+        for name, one in traces.items()
+    ]
 
 
 def _last_answer(played: Played, trace: Trace) -> Text:
