@@ -21,6 +21,7 @@ from benchmarks.literature.placements import placements
 from benchmarks.literature.schedules import scheduling
 from benchmarks.literature.states import latencies, memory
 from benchmarks.literature.techniques import techniques
+from benchmarks.literature.update_patterns import update_patterns
 from benchmarks.literature.weaving import weaving
 from benchmarks.literature.window_joins import window_joins
 
@@ -50,6 +51,7 @@ PARTS: Mapping[str, Callable[[], Iterator[Headline]]] = {
     "Several nodes": placements,
     "Scheduling": scheduling,
     "Window joins": window_joins,
+    "Update patterns": update_patterns,
 }
 
 

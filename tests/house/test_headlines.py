@@ -17,6 +17,7 @@ from benchmarks.literature import (
     schedules,
     states,
     techniques,
+    update_patterns,
     weaving,
     window_joins,
 )
@@ -27,7 +28,7 @@ from tidewheel.queries.literature.planning.effort import SMALLER
 PAGE = ROOT / "docs" / "headlines.md"
 ROWS = [row for part in headlines.PARTS.values() for row in part()]
 COUNTED = [pytest.param(row, id=row.what, marks=[pytest.mark.nightly] * row.slow) for row in ROWS if row.counted]
-MODULES = (costs, edges, placements, schedules, states, techniques, weaving, window_joins)
+MODULES = (costs, edges, placements, schedules, states, techniques, update_patterns, weaving, window_joins)
 # By which of its names a row takes what it compares.
 LOOKUPS = (
     "technique_named",
@@ -38,6 +39,7 @@ LOOKUPS = (
     "levels_of",
     "ordering_named",
     "join_named",
+    "approach_named",
 )
 
 

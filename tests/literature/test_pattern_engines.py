@@ -80,11 +80,13 @@ def test_the_four_queries_equal_the_judge_at_every_tick(name: str) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("first", range(1000, 1500, 50))
 @pytest.mark.parametrize("name", PLANS)
-def test_the_four_queries_at_length(name: str) -> None:
-    for seed in range(1000, 1500):
-        plan = query_plan(name, 20)
-        assert not disagreements(plan, four_histories(plan, seed, 20), 150, APPROACHES[1:7]), f"{seed=}"
+def test_the_four_queries_at_length(name: str, first: int) -> None:
+    for seed in range(first, first + 50):
+        length, until = (20, 150) if seed == first else (9, 60)
+        plan = query_plan(name, length)
+        assert not disagreements(plan, four_histories(plan, seed, length), until, APPROACHES[1:7]), f"{seed=}"
 
 
 def random_disagreements(seed: int) -> tuple[int, list[str]]:
@@ -110,8 +112,9 @@ def test_random_plans_equal_the_judge_at_every_tick() -> None:
 
 
 @pytest.mark.nightly
-def test_thousands_of_random_plans() -> None:
-    results = {seed: random_disagreements(seed) for seed in range(10_000, 13_000)}
+@pytest.mark.parametrize("first", range(10_000, 13_000, 300))
+def test_thousands_of_random_plans(first: int) -> None:
+    results = {seed: random_disagreements(seed) for seed in range(first, first + 300)}
     assert {seed: who for seed, (_, who) in results.items() if who} == {}
 
 

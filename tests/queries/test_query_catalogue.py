@@ -87,7 +87,11 @@ def files_of(row: dict[str, str]) -> list[str]:
     return re.findall(r"`([\w/]+\.py)`", row.get("file", ""))
 
 
-@pytest.mark.parametrize("page", [PAGE, ROOT / "docs" / "sliding-windows.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [PAGE, *(ROOT / "docs" / name for name in ("sliding-windows.md", "update-patterns.md"))],
+    ids=lambda page: page.name,
+)
 def test_the_examples_and_the_calls_run(page: Path) -> None:
     text = re.sub(r"^```.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
