@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.models.statement_plans import built, random_history, random_notation
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.patterns.approach import Approach, Way, approach_named
 from tidewheel.queries.literature.patterns.engine import Engine, played
 from tidewheel.queries.literature.patterns.generated_streams import PLANS, Links, query_plan
@@ -21,6 +22,7 @@ from tidewheel.queries.statements.history import Arrival, History
 from tidewheel.queries.statements.legality import Illegal
 from tidewheel.queries.statements.oracle import Oracle
 from tidewheel.queries.statements.plan import (
+    CountWindow,
     Distinct,
     Fold,
     GroupBy,
@@ -278,3 +280,54 @@ def test_conditions_over_columns_and_nothing() -> None:
     arrivals = [Arrival("A", at, row) for at, row in enumerate([(1, 1), (1, 2), (None, 2), (3, None)], start=1)]
     plan = Select(TimeWindow(stream, 9), (Comparison("A.k", "=", "A.v", True), Comparison("A.v", "<", 5)))
     assert not disagreements(plan, History(tuple(arrivals)), 6, APPROACHES)
+
+
+def test_an_engine_moves_over_ticks_without_arrivals_and_never_back() -> None:
+    plan = Distinct(Join(window("A", 7, "k"), window("B", 5, "k"), (("A.k", "B.k"),)), ("A.k",))
+    history = random_history(random.Random(8), Join(window("A", 7, "k", "v"), window("B", 5, "k", "v"), ()), 60)
+    arrivals = [Arrival(one.stream, one.ts, one.values[:1]) for one in history.arrivals if one.ts % 20 < 7]
+    whole = [Engine(plan, approach) for approach in APPROACHES]
+    for engine in whole:
+        answers = bags(played(engine, arrivals, (), 80))
+        jumping = Engine(plan, engine.approach)
+        for now in sorted({one.ts for one in arrivals} | {80}):
+            jumping.tick(now, [one for one in arrivals if one.ts == now])
+            assert bags([jumping.answer()]) == [answers[now]]
+        with pytest.raises(Illegal, match=r"Tuple ts=80 not after watermark τ_k=80 \(late data\)"):
+            jumping.tick(80)
+
+
+def test_an_external_count_window_takes_its_results_from_beside_an_internal_one() -> None:
+    stream = CountWindow(Stream("A", ("k", "v")), 2)
+    plan = Join(stream, window("B", 5, "k", "v", internal=True), (("A.k", "B.k"),))
+    for seed in range(5):
+        history = random_history(random.Random(seed), plan, 40)
+        for name in ("NT", "UPA(10)"):
+            engine = Engine(plan, approach_named(name), internal=True)
+            log: dict[tuple[Arrival, Arrival], tuple[Any, ...]] = {}
+            for now in range(1, 60):
+                engine.tick(now, [one for one in history.arrivals if one.ts == now])
+                came = [one for one in history.arrivals if one.ts <= now]
+                newest = [one for one in came if one.stream == "A"][-2:]
+                near = [one for one in came if one.stream == "B" and one.ts > now - 5]
+                pairs = [(one, two) for one in newest for two in near if one.values[0] == two.values[0]]
+                log |= {(one, two): one.values + two.values for one, two in pairs}
+                true = Counter(row for (one, _), row in log.items() if one in newest)
+                assert bags([engine.answer()]) == [true], f"{seed=} {now=}"
+
+
+@pytest.mark.parametrize("name", ["UPA", "UPA(0)", "NT(0 chains)", "DIRECT(5)", "UPA(10, quick)", "nt"])
+def test_names_that_no_engine_has(name: str) -> None:
+    with pytest.raises(InvalidInput, match="no engine is named"):
+        approach_named(name)
+
+
+def test_the_extreme_of_texts_and_nothing() -> None:
+    for function in ("min", "max"):
+        plan = GroupBy(window("A", 4, "v"), (), (Fold(function, "A.v"),))
+        engines = [Engine(plan, approach_named(name)) for name in ("NT", "DIRECT", "UPA(10)")]
+        for now, value in enumerate(["b", None, "a", "c", None, None, None, None, "a"], start=1):
+            for engine in engines:
+                engine.tick(now, [Arrival("A", now, (value,))])
+            first, *others = [bags([engine.answer()]) for engine in engines]
+            assert all(one == first for one in others)

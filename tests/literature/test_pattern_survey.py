@@ -12,10 +12,12 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.literature.patterns.bounded_memory import is_bounded
 from tidewheel.queries.literature.patterns.clocks import Clock, MergeUnion, Slack
 from tidewheel.queries.literature.patterns.decay import ExponentialDecay, PolynomialDecay
-from tidewheel.queries.literature.patterns.wave_index import ChronologicalIndex, Entry, WaveIndex
+from tidewheel.queries.literature.patterns.generated_streams import query_plan
+from tidewheel.queries.literature.patterns.wave_index import ChronologicalIndex, Entry, WaveIndex, wave_index_over
 from tidewheel.queries.literature.state.fifo import Fifo
 from tidewheel.queries.literature.state.records import Record, Steps
 from tidewheel.queries.statements.conditions import Comparison
+from tidewheel.queries.statements.legality import Illegal
 
 
 def record(ts: int, number: int = 0) -> Record:
@@ -107,6 +109,8 @@ def test_buckets_of_a_wave_index() -> None:
     assert (rebuilt.buckets, in_place.buckets, chronological.probe(0)[1]) == (8, 40, 80)
     with pytest.raises(InvalidInput, match="n·Δ must divide S"):
         WaveIndex("R-ins4", 16, 3)
+    with pytest.raises(Illegal, match=r"Wave index refused: view is variable-lifetime \(WK\)"):
+        wave_index_over(query_plan("Q1", 16), "R-ins4", 16, 2)
     with pytest.raises(InvalidInput, match="no wave index is named R4"):
         WaveIndex("R4", 16, 2)
 

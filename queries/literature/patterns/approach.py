@@ -47,11 +47,17 @@ class Approach:
         return f"UPA({self.days})" if self.way is Way.UPA else self.way.value
 
 
-_NAME = re.compile(r"(NT|DIRECT|UPA)(?:\(\s*(\d+)?\s*(?:,?\s*(negative|early|unsorted|sorted|heap|chains))?\s*\))?")
+_NAME = re.compile(r"DIRECT|NT(?:\((?P<chains>[1-9]\d*) chains\))?|UPA\((?P<days>[1-9]\d*)(?:, ?(?P<word>\w+))?\)")
+_ORDERS = ("unsorted", "sorted", "heap")
 
 
 def is_approach(name: str) -> bool:
-    return _NAME.fullmatch(name.strip()) is not None
+    """
+    >>> [is_approach(name) for name in ("NT", "UPA(10, sorted)", "UPA", "UPA(0)", "UPA(5, quick)")]
+    [True, True, False, False, False]
+    """
+    found = _NAME.fullmatch(name)
+    return found is not None and found["word"] in (None, "early", "negative", *_ORDERS)
 
 
 def approach_named(name: str) -> Approach:
@@ -60,13 +66,17 @@ def approach_named(name: str) -> Approach:
     >>> approach_named("UPA(50)").days, approach_named("UPA(10, negative)").early
     (50, False)
     """
-    found = _NAME.fullmatch(name.strip())
-    if found is None:
+    found = _NAME.fullmatch(name)
+    if found is None or not is_approach(name):
         raise InvalidInput(
             f"no engine is named {name}",
             "engines: NT, NT(10 chains), DIRECT, UPA(10), UPA(10, negative), UPA(10, unsorted), UPA(10, sorted)",
         )
-    way, number, word = Way(found[1]), int(found[2] or 10), found[3]
-    chains = number if word == "chains" else None
-    order = word if word in ("unsorted", "sorted") else "heap"
-    return Approach(way, number, order, early=word != "negative", chains=chains)
+    word = found["word"]
+    return Approach(
+        Way(name.partition("(")[0]),
+        int(found["days"] or 10),
+        word if word in _ORDERS else "heap",
+        early=word != "negative",
+        chains=int(found["chains"]) if found["chains"] else None,
+    )

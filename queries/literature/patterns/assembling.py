@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from operator import ge, le
 from typing import Any
 
 from tidewheel.queries.literature.patterns.approach import Approach, Way
@@ -174,8 +175,8 @@ class Assembler:
         is_direct = below.edge is Edge.EXP and self.approach.way is Way.UPA
         if is_direct and value is not None and function in ("max", "min") and not more:
             kept = direct_store(self.approach, self.steps, Edge.EARLY, below.year)
-            better = 1 if function == "max" else -1
-            return PrunedExtreme(self.steps, kept, by, value, better, replaces=replaces, is_one=is_one)
+            is_better = ge if function == "max" else le
+            return PrunedExtreme(self.steps, kept, by, value, is_better, replaces=replaces, is_one=is_one)
         return GroupBy(self.steps, self._unless_told(below), by, folds, replaces=replaces, is_one=is_one)
 
 

@@ -26,7 +26,7 @@ from tidewheel.queries.literature.state.records import FOREVER, REMOVED, Record,
 from tidewheel.queries.literature.state.store import Store
 from tidewheel.queries.statements.history import Arrival, Update
 from tidewheel.queries.statements.labels import Pattern, label
-from tidewheel.queries.statements.legality import Illegal, check, check_direct
+from tidewheel.queries.statements.legality import Illegal, check, check_direct, check_tuple
 from tidewheel.queries.statements.plan import GroupBy, Operator
 from tidewheel.queries.statements.statement import Statement
 
@@ -47,7 +47,7 @@ class Engine:
         every = max(1, int(approach.lazy * self._root.year))
         self.view = View(self.steps, self._view_store(), every, approach.silence, logs=logs)
         self.internal = Internal() if internal else None
-        self.now = 0
+        self.now = -1
         for node in self._nodes:
             assert node.working is not None
             self._pass_on(node, node.working.begin(), 0)
@@ -65,16 +65,21 @@ class Engine:
         return store_for(approach, self.steps, root.edge, root.pattern, root.year)
 
     def tick(self, now: int, arrivals: Iterable[Arrival] = (), updates: Iterable[Update] = ()) -> None:
-        """Move to a moment, which must be the next one: operators end results at the tick they are due."""
+        """Move to a later moment; results end at the ticks in between at which they are due."""
+        check_tuple(now, FOREVER, self.now)
+        for between in range(self.now + 1, now + 1):
+            self._expire(between)
         self.now = now
-        for node in self._nodes:
-            assert node.working is not None
-            self._pass_on(node, node.working.expire(now), now)
         for update in updates:
             self._update(update)
         for arrival in arrivals:
             self._arrive(arrival, now)
         self.view.purge(now)
+
+    def _expire(self, now: int) -> None:
+        for node in self._nodes:
+            assert node.working is not None
+            self._pass_on(node, node.working.expire(now), now)
 
     def _update(self, update: Update) -> None:
         for node in self._nodes:

@@ -21,6 +21,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.queries.statements.labels import label
+from tidewheel.queries.statements.legality import check_wave_index
+from tidewheel.queries.statements.plan import Operator
 
 
 class Entry(NamedTuple):
@@ -112,6 +115,18 @@ class WaveIndex:
     @property
     def buckets(self) -> int:
         return sum(len(held) for sub in self.subs for held in sub.buckets.values())
+
+
+def wave_index_over(plan: Operator, name: str, size: int, slide: int) -> WaveIndex:
+    """Return a wave index for the results of a plan, which must all live equally long.
+
+    >>> from tidewheel.queries.statements.plan import window
+    >>> wave_index_over(window("S", 16, "k"), "R-ins4", 16, 2).parts
+    4
+    """
+    index = WaveIndex(name, size, slide)
+    check_wave_index(label(plan), size, index.parts, slide)
+    return index
 
 
 class ChronologicalIndex:

@@ -42,7 +42,7 @@ class Sum(Folded):
     def change(self, value: Any, by: int) -> None:
         if value is not None:
             self._rows += by
-            self._total += by * value
+            self._total = self._total + by * value if self._rows else 0
 
     @property
     def value(self) -> Any:

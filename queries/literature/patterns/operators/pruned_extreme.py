@@ -2,27 +2,30 @@
 
 A record is kept only if no other of its group has a value as good and an end as late: the thesis says "greater and
 younger", which the end generalises to lifetimes that differ. What is kept is a staircase by end, and its first step
-is the value. Worst case still the whole window (values that fall); uniform values keep about ln of it. NULL is worse
-than any value.
+is the value. Worst case still the whole window (values that fall); values in random order keep about ln of it. NULL is
+worse than any value.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any
 
 from tidewheel.queries.literature.patterns.operators.operator import Values, Working
 from tidewheel.queries.literature.state.records import FOREVER, Record, Steps
 from tidewheel.queries.literature.state.store import Store
 
+IsBetter = Callable[[Any, Any], bool]
+
 
 class PrunedExtreme(Working):
-    """`better` is 1 for MAX, -1 for MIN, of numbers."""
+    """`is_better(a, b)` is a >= b for MAX, a <= b for MIN."""
 
     def __init__(
-        self, steps: Steps, ends: Store, by: Values, value: Values, better: int, *, replaces: bool, is_one: bool
+        self, steps: Steps, ends: Store, by: Values, value: Values, is_better: IsBetter, *, replaces: bool, is_one: bool
     ) -> None:
-        self._steps, self._ends, self._by, self._value, self._better = steps, ends, by, value, better
+        self._steps, self._ends, self._by, self._value, self._is_better = steps, ends, by, value, is_better
         self._replaces, self._is_one = replaces, is_one
         self._stairs: dict[tuple[Any, ...], list[Record]] = {}  # by end; the first one has the best value
         self._told: dict[tuple[Any, ...], Record] = {}
@@ -36,11 +39,11 @@ class PrunedExtreme(Working):
         stairs = self._stairs.setdefault(key, [])
         at = bisect_left(stairs, record.exp, key=lambda held: held.exp)
         self._steps.touched += 1
-        if at < len(stairs) and self._rank(stairs[at]) >= self._rank(record):
+        if at < len(stairs) and self._dominates(stairs[at], record):
             return []
         after = at + (at < len(stairs) and stairs[at].exp == record.exp)
         first = at
-        while first and self._rank(stairs[first - 1]) <= self._rank(record):
+        while first and self._dominates(record, stairs[first - 1]):
             first -= 1
         for dominated in stairs[first:after]:
             self._ends.discard(dominated)
@@ -48,9 +51,10 @@ class PrunedExtreme(Working):
         self._ends.insert(record)
         return self._changes(key, now)
 
-    def _rank(self, record: Record) -> float:
-        value = self._value(record)[0]
-        return -FOREVER if value is None else self._better * value
+    def _dominates(self, one: Record, other: Record) -> bool:
+        """Return if the other's value can never be the extreme while this one is there."""
+        (value,), (against,) = self._value(one), self._value(other)
+        return against is None or (value is not None and self._is_better(value, against))
 
     def remove(self, side: int, record: Record, now: int) -> list[Record]:
         raise AssertionError("a pruned window was given a negative tuple")
