@@ -28,9 +28,10 @@ OWN = (
     "kernels",
     "planning",
     "planning/planners",
-    "planning/placement",
     "scheduling",
-    "synopses",
+    "literature/planning",
+    "literature/placement",
+    "literature/synopses",
     "statements",
     "statements/rewrites",
     "statements/texts",
@@ -73,13 +74,17 @@ QUERIES = {
     "alive": ("count(*)", "live"),
 }
 # Where algorithms lie, and files there that hold definitions alone.
-ALGORITHMS = ("techniques/", "planning/", "scheduling/", "synopses/", "shared_plan", "slicing", "kernels/van_herk")
+ALGORITHMS = (
+    *("techniques/", "planning/", "scheduling/", "shared_plan", "slicing", "kernels/van_herk"),
+    *("literature/planning/", "literature/placement/", "literature/synopses/"),
+)
 DEFINITIONS = (
-    "planning/catalogue.py", "planning/certificate.py", "planning/edge_space.py", "planning/grouped_model.py",
+    "planning/catalogue.py", "planning/certificate.py", "planning/edge_space.py",
+    "literature/planning/grouped_model.py",
     "planning/load.py", "planning/loom.py", "planning/matching.py", "planning/measured_model.py",
-    "planning/omega_model.py", "planning/omegas.py", "planning/phases.py", "planning/placement/nodes.py",
+    "planning/omega_model.py", "planning/omegas.py", "planning/phases.py", "literature/placement/placed_nodes.py",
     "planning/plan.py", "planning/population.py", "planning/weaveability.py", "scheduling/measures.py",
-    "scheduling/run_costs.py", "scheduling/turns.py", "synopses/values.py",
+    "scheduling/run_costs.py", "scheduling/turns.py", "literature/synopses/values.py",
 )  # fmt: skip
 
 
