@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -60,6 +61,7 @@ def derive() -> None:
     help="Of a table's join: by size, initial, augmented, exhaustive, or 2,1,3,4.",
 )
 @click.option("--rows", type=click.IntRange(1), metavar="N", help="Of a table: count windows of N rows, not of time.")
+@click.option("--simplify", is_flag=True, help="Play the simplest plan of those that rewrites reach: R1 to R9.")
 @click.option("--internal", is_flag=True, help="INTERNAL windows: results stay when their tuples leave.")
 @click.option(
     "--judge/--no-judge",
@@ -79,6 +81,7 @@ def trace(
     every: int | None,
     order: str,
     rows: int | None,
+    simplify: bool,
     internal: bool,
     judge: bool | None,
     seed: int,
@@ -105,6 +108,7 @@ def trace(
     from tidewheel.queries.literature.patterns.generated_streams import Links
     from tidewheel.queries.literature.patterns.playing import play_links
     from tidewheel.queries.literature.trace import judged
+    from tidewheel.queries.statements.rewrites.search import simplified
 
     is_table = stream in TABLES
     if is_table:
@@ -112,6 +116,8 @@ def trace(
     else:
         links = Links(window, sources, ftp, seed)
         played = play_links(stream, links, ticks or 4 * window, every or 1, internal=internal)
+    if simplify:
+        played = replace(played, plan=simplified(played.plan))
     chosen = engines or (("lazyR",) if is_table else ("UPA(10)",))
     with output.working("playing"):
         truth = judged(played) if judge or (judge is None and not is_table) else None
