@@ -137,6 +137,9 @@ class _Redefine(Procedure):
         told = one.state.definition.derived == self._derived(one) and one.state.ledger.horizon == self.horizon
         return not told or bool(self._new(one))
 
+    def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
+        return Work(plan, folder, NOTHING_WRITTEN, new_columns=tuple(self._new(one)))
+
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
         receipt = bare_receipt(one.job, one.state, Deed.OBSERVE, one.attempt, note="derived by other queries")
         return replace(receipt, observation=Observation(self.horizon))

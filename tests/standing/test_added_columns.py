@@ -7,12 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from deltalake import Schema
 
 from tests.support.archives import local_archive
+from tests.support.archives.asked_archive import QUERIES, asked_archive, events
 from tests.support.archives.columns import column
 from tests.support.archives.local_archive import MINUTE_US, LocalArchive
 from tests.support.archives.refreshed_archive import COLUMNS, OVER_3M, TOTAL, answers, event
+from tidewheel.cli import main
 from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.commit import commit_schema
@@ -60,3 +63,26 @@ def test_records_that_expired_or_were_not_stored_come_from_before_it(
     found = answers(archive, TOTAL, minutes=True)[3,]
     assert (found["total"], found["complete"]) == (31, 1)
     assert answers(archive, of_extra(), minutes=True)[3,]["n"] == 0
+
+
+@pytest.mark.parametrize(
+    "body", ["select = \"max({'a': v}) as z\"", 'select = "count(*) as n"\ngroup_by = ["{\'a\': k} as z"]']
+)
+def test_a_later_query_may_bring_columns_with_fields(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    """Every later refresh failed: the log told no bounds of the columns behind them."""
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    archive = asked_archive(tmp_path)
+    assert run("refresh", "m") == 0
+    more = f'[[query]]\nname = "fields"\nof = "m"\n{body}\n{OVER_3M}\n'
+    (tmp_path / "archives" / "queries" / "m.toml").write_text(QUERIES + more)
+    assert run("refresh", "m") == 0
+    archive.update({6: events(6)})
+    assert run("refresh", "m") == 0
+    assert [run("ask", "m", name) for name in ("by_key", "fields")] == [0, 0]
+    assert [run("audit", name) for name in ("m.partials", "m.answers")] == [0, 0]
+
+
+def run(*command: str) -> int:
+    return CliRunner().invoke(main, list(command)).exit_code
