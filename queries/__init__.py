@@ -1,1 +1,1 @@
-"""What standing queries decide: operations, fragments, techniques. Pure; README.md is the catalogue."""
+"""Decisions about standing queries: operations, fragments, techniques. Pure; README.md is the catalogue."""

@@ -48,7 +48,7 @@ NUMBERS = (ArgumentKind.WHOLE, ArgumentKind.DECIMAL, ArgumentKind.FLOAT)
 
 @dataclass(frozen=True)
 class Argument:
-    """What is known of the value that is aggregated; the scale of a decimal is its number of places."""
+    """The type of the aggregated value; `scale` is a decimal's number of places."""
 
     kind: ArgumentKind = ArgumentKind.OTHER
     scale: int = 0

@@ -1,4 +1,4 @@
-"""Which technique for which operation and plan: the advice of the literature, executable; and any by its name."""
+"""The choice of a technique for an operation and a plan: by the advice of the literature, or by name."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Error:
-    """By which share answers are off at most, of what, and how often that holds."""
+    """The bound of an approximate answer: the largest error, as a share of what, and how often the bound holds."""
 
     share: float
     of: str
@@ -111,7 +111,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """What a query names. `inputs` says what each operation's `lift` takes, in order: value, by, at."""
+    """A function that a query can name. `inputs` says what each operation's `lift` takes, in order: value, by, at."""
 
     name: str
     operations: tuple[Operation, ...]

@@ -1,4 +1,4 @@
-"""Where the fragments of one window end: three ways to cut a stream so that every window is a run of fragments.
+"""Three ways to cut a stream into fragments, so that every window is a run of whole fragments.
 
 - Panes cuts at every multiple of gcd(length, slide): the simplest, and the most fragments.
 - Pairs cuts where windows end and where they begin: at most two fragments a slide, first the one of length

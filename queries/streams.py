@@ -35,7 +35,7 @@ class Streams:
 
     @property
     def reach(self) -> int:
-        """Of so many of the newest fragments the techniques may hold something."""
+        """Return how many of the newest fragments the techniques may hold."""
         return max(technique.reach for technique in self.make())
 
     def slide(

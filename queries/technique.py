@@ -1,4 +1,4 @@
-"""What every technique of final aggregation is: partials go in, one per fragment; the fold of the newest k comes out.
+"""The interface of techniques of final aggregation: insert one partial per fragment, read the fold of the newest k.
 
 `insert` takes the newest partial, and so the window of n partials slides by one; n is the largest k that was declared.
 `query(k)` folds the newest k in order of arrival, the older operand always on the left. `calls` counts `combine` and
@@ -56,11 +56,11 @@ class Technique(ABC):
 
     @property
     def reach(self) -> int:
-        """Of how many of the newest partials the state may hold something; of older ones it holds nothing."""
+        """Return how many of the newest partials the state may hold; it holds nothing of older ones."""
         return self.size
 
     def state(self) -> dict[str, Any]:
-        """What carries on from slide to slide, as plain values."""
+        """Return the plain values that the technique carries from slide to slide."""
         return {name: copy(getattr(self, name)) for name in self.state_names}
 
     def restore(self, state: Mapping[str, Any]) -> None:

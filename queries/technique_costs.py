@@ -1,4 +1,4 @@
-"""What a technique costs for a plan: operations per fragment that closes, with the answers due then, and values kept.
+"""The cost of a technique for a plan: operations per closed fragment, with the answers due then, and values kept.
 
 Where one window is cut once a slide, which is the most usual, a fragment is a slide, and the figures are those of the
 catalogue's formulas. Other plans are played with whole numbers and counted, as far as that is quickly done.
@@ -45,7 +45,7 @@ class Cost:
     values: int
 
     def plus(self, other: Cost) -> Cost:
-        """Of two accumulators."""
+        """Return the cost of both accumulators."""
         both = None if self.mean is None or other.mean is None else self.mean + other.mean
         worst = None if self.worst is None or other.worst is None else self.worst + other.worst
         return Cost(both, worst, self.values + other.values)
@@ -53,7 +53,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a technique would cost some accumulators together, or why it is refused; for which of them it is advised."""
+    """The cost of a technique for some accumulators, or why it is refused; `advised` names those it is advised for."""
 
     technique: str
     cost: Cost | None
@@ -88,7 +88,7 @@ def _offer(technique: type[Technique], operations: Sequence[Operation], plan: Sh
 
 
 def cost(technique: type[Technique], operation: Operation, plan: SharedPlan) -> Cost:
-    """Of one accumulator, for an operation and a plan that the technique serves."""
+    """Return the cost of one accumulator, for an operation and a plan that the technique serves."""
     values = values_kept(technique, plan)
     if len(plan.edges) == 1:
         mean, worst = _FORMULAS[technique](plan.count_max, operation)

@@ -44,7 +44,7 @@ def value_text(value: Any) -> str:
 
 
 def value_of(text: str) -> Any:
-    """What `value_text` wrote; `ValueError` or `KeyError` of anything else."""
+    """Read a text of `value_text`. Any other text raises `ValueError` or `KeyError`."""
     return _unmarked(json.loads(text))
 
 

@@ -1,4 +1,4 @@
-"""What lies behind a failed read: a file that is gone, cut short or unreadable, named; or a query that is wrong.
+"""The cause of a failed read: a file that is gone, cut short or unreadable, named; or a wrong query.
 
 Files are looked into by `file_faults.py`, which is loaded when a read has failed.
 """

@@ -1,4 +1,4 @@
-"""What a read opened, and why: the log's view of every file, and DuckDB's own count of the row groups it read."""
+"""An explanation of a read: the files it opened and why, and DuckDB's own count of the row groups it read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Explanation:
 
     @property
     def access(self) -> Access:
-        """That of the one archive that was read."""
+        """Return the access of the only archive that was read."""
         (access,) = self.reads.values()
         return access
 

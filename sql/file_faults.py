@@ -1,4 +1,7 @@
-"""Which file keeps a version from being read. Cost: a look at each, the content of those that look well."""
+"""The search for the file that makes a version unreadable.
+
+Cost: a look at each, the content of those that look well.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ READ_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError, OverflowError, Me
 
 
 def faulty_file(snapshot: Snapshot, files: Sequence[FileFact]) -> TidewheelError | None:
-    """What is wrong with the first of these files that is gone, of another size or without a footer."""
+    """Return the fault of the first of these files that is gone, of another size or without a footer."""
     location = snapshot.location
     infos = location.filesystem.get_file_info([location.child(one.path) for one in files])
     for file, info in zip(files, infos, strict=True):

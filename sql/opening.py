@@ -1,4 +1,4 @@
-"""Which version of an archive a read is pinned at: the newest, one by its number, or the one for a moment.
+"""The choice of the version that a read is pinned at: the newest, one by its number, or the one for a moment.
 
 Several archives are pinned one after the other and then read as of one moment, for which each version answers alone:
 what a record's life says at that moment does not depend on when the others were looked up.

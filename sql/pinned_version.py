@@ -90,7 +90,7 @@ class PinnedVersion:
 
     @cached_property
     def key_order(self) -> KeyOrder:
-        """Where in the files a key may be. Cost: sorting them once."""
+        """Return the order of the files by key. Cost: sorting them once."""
         return KeyOrder(self.files)
 
     def asked_again(self) -> None:

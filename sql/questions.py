@@ -1,4 +1,4 @@
-"""What can be asked of a session: each question is a value, and knows the statement that answers it.
+"""The questions to a session: each is a value that builds its own statement.
 
 1. Choose the files: the log's key bounds and last moments exclude the others, and for one key their Bloom filters.
 2. A probe runs as the plain statement, which takes the columns from the first file. Only if that fails, because a
@@ -52,7 +52,7 @@ class Question(ABC):
 
     @abstractmethod
     def statement(self, session: Session, columns: Sequence[str] | None) -> Statement:
-        """What is run for it."""
+        """Return the statement that answers the question."""
 
     def ask(self, session: Session, columns: Sequence[str] | None) -> Result:
         """The answer, as a stream."""
@@ -73,7 +73,7 @@ class KeyQuestion(Question):
 
     @abstractmethod
     def condition(self, version: PinnedVersion) -> KeyCondition:
-        """What it asks of the key."""
+        """Return the question's condition on the key."""
 
     def statement(self, session: Session, columns: Sequence[str] | None) -> Statement:
         version, own = session.only, session.bench.own

@@ -32,7 +32,7 @@ _SPARK_TYPES = {
 
 
 def read_sample(path: Path, shown: str) -> Sample:
-    """What it shows, in two passes; `shown` is what the archive file will call it."""
+    """Read the sample in two passes; `shown` is its name in the archive file."""
     files = _files(path)
     form = _format(files[0])
     is_of_pandas = form == "csv" and _first_line(files[0]).startswith((",", ";", "\t"))
@@ -98,7 +98,7 @@ def _taken(name: str, kind: Any) -> str:
 
 
 def _spark_type(kind: Any) -> str:
-    """What Spark calls a type of DuckDB's, whose parts it has as `children`; "" where it has none."""
+    """Return Spark's name for a type of DuckDB's, whose parts it has as `children`; "" if Spark has none."""
     if kind.id == "list":
         inner = _spark_type(kind.children[0][1])
         return f"array<{inner}>" if inner else ""
@@ -124,7 +124,7 @@ def _csv_options(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -
 
 
 def _spans_lines(path: Path) -> bool:
-    """Whether JSON is no record a line: then Spark has to be told so."""
+    """Tell whether a JSON record spans several lines, which Spark has to be told."""
     try:
         json.loads(_first_line(path))
     except ValueError:
@@ -139,7 +139,7 @@ def _first_line(path: Path) -> str:
 
 
 def _figures(columns: Sequence[tuple[str, str]], moments: Mapping[str, Moment]) -> str:
-    """Of each column: how often it is missing, how many values it has, the first and the last of moments."""
+    """Return SQL for each column: the number of NULLs and of distinct values, and the first and last of moments."""
     wanted = ["count(*)"]
     for name, kind in columns:
         column = quote_identifier(name)

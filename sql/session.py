@@ -42,7 +42,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
 
 
 class Bench:
-    """Where a session's statements run: a connection for this room's own, a fenced one for other people's SQL."""
+    """The connections of a session: one for this room's own statements, a fenced one for other people's SQL."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class Session:
 
     @property
     def surroundings(self) -> Surroundings:
-        """What a query of other people may read."""
+        """Return the views and macros that other people's SQL may read."""
         alone = len(self.named) == 1
         names = (*self.pinned, *self._registered, *([ALONE] if alone else []))
         return Surroundings(tuple(names), probes=alone)
@@ -206,7 +206,7 @@ class Session:
 
     @staticmethod
     def columns_of(version: PinnedVersion) -> tuple[str, ...]:
-        """What `live` shows."""
+        """Return the columns that `live` shows."""
         return (*version.shape.own, *LIVE_EXTRA)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ __all__ = ["Archive", "__version__", "open", "session"]
 
 
 def __getattr__(name: str) -> Any:
-    """What the package offers, loaded when it is asked for."""
+    """Load an export of the package on first use."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -45,7 +45,7 @@ class AskedQueries(ReadQueries):
         return answered_query(self._archive.job, name) or self.query(name)
 
     def notice(self, name: str) -> str:
-        """What somebody who asks a query must know of the query files: what is wrong with them, or was changed since.
+        """Tell a reader of a query's answers that query files are wrong, or were changed since.
 
         Cost: reading the files; where they were touched since the last refresh, understanding them.
         """
@@ -64,7 +64,7 @@ class AskedQueries(ReadQueries):
         )
 
     def as_sql(self, name: str) -> str:
-        """What a query means, as plain SQL for its newest report."""
+        """Return the query as plain SQL for its newest report."""
         from tidewheel.local.standing.explain import newest_report_us
         from tidewheel.local.standing.plain_sql import as_sql
 
@@ -72,7 +72,7 @@ class AskedQueries(ReadQueries):
         return as_sql(query, self._archive.axis, newest_report_us(self._archive.job, query))
 
     def stored_columns(self, name: str) -> dict[str, str]:
-        """By the names of a query's groups and outputs, the columns of the answers' table that hold them."""
+        """Return the columns of the answers' table that hold a query's groups and outputs, by their names."""
         from tidewheel.local.partials.stored_columns import answer_columns
 
         return {column: stored for column, (stored, _) in answer_columns(self.query(name)).items()}

@@ -91,7 +91,7 @@ def _is_imported_now(name: str) -> bool:
 
 @contextmanager
 def pandas_hidden() -> Iterator[None]:
-    """Where pandas is installed, pyarrow loads it (half a second) only to see that no value is one of its own."""
+    """Hide pandas from pyarrow, which would load it (half a second) only to see that no value is one of its own."""
     sys.meta_path.insert(0, _PandasHidden)
     try:
         yield
@@ -127,7 +127,10 @@ def _interrupt_queries(heard: int) -> None:
 
 
 def _make_streams_safe() -> None:
-    """What was done must not fail because it cannot be said: a stream may be closed, or its encoding lack a sign."""
+    """Make standard streams safe to write: one may be closed, or its encoding lack a sign.
+
+    A command that succeeded must not fail when it reports.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -148,7 +151,7 @@ def quiet_bridge(debug: bool) -> None:
 
 
 def _misused(error: click.ClickException, output: Output) -> int:
-    """What click says of a command line, with what was typed shown and not carried out."""
+    """Report click's complaint about a command line; what was typed is shown escaped."""
     if output.as_json:
         context = getattr(error, "ctx", None)
         asked = context.command_path if context else "tidewheel"

@@ -39,7 +39,7 @@ def refuse_derived(archive: Handle, command: str) -> None:
 
 
 def _source_called(archive: Handle, source: str) -> str:
-    """What to call the archive of that name, from which this one is derived."""
+    """Return the name to call the archive by from which this one is derived."""
     if archive.source:
         return archive.source
     try:
@@ -82,5 +82,5 @@ def row_check(archive: Handle) -> RowCheck | None:
 
 
 def names_answers(question: Question) -> bool:
-    """Whether a query may read answers of standing queries: those are pinned beside the archive only then."""
+    """Tell whether a query may read answers of standing queries: only then are they pinned beside the archive."""
     return _ANSWERS.search(str(getattr(question, "text", ""))) is not None

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 
 def following_of(archive: Handle) -> Following:
-    """Of an archive that nobody asks, and of one that is itself derived, there is nothing to tell. What is wrong with
-    query files is told by `query check`, and on the page."""
+    """Return the state of the archive's queries.
+
+    There is none for an archive that nobody asks, and for a derived one. Faults of query files are told by `query
+    check`, and on the page.
+    """
     if archive.file is None:
         return Following()
     return Following(_lags(archive), _pending_erasure(archive))

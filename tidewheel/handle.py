@@ -1,4 +1,4 @@
-"""What the methods of an archive are made of: where it lies, its file, its slots, and the ways into the rooms."""
+"""The base of an archive's methods: its location, its file, its slots, and the ways into the rooms."""
 
 from __future__ import annotations
 

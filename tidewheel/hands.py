@@ -1,4 +1,4 @@
-"""Who writes the files of an operation: the hand that an archive's jobs are given.
+"""The choice of the hand that writes an operation's files: this process or Spark.
 
 This process moves what is small enough (`indexing/core/hands.py`), Spark the rest; TIDEWHEEL_HAND=local or =spark
 decides. What this process cannot do at all (a predicate, keys of other kinds, quarantined records), Spark does.

@@ -42,14 +42,14 @@ class Looking(Handle):
         return replace(told, health=health_of(told, following_of(self)))
 
     def metrics(self) -> str:
-        """What a monitoring system asks of an archive, as OpenMetrics text. Cost: all receipts, one listing."""
+        """Return the archive's metrics as OpenMetrics text. Cost: all receipts, one listing."""
         from tidewheel.storage.metrics import openmetrics
 
         status = self.status()
         return openmetrics(self.snapshot(), status.slots_missing, self.gauges(status))
 
     def gauges(self, status: Status) -> Samples:
-        """Of these, what is not in the newest version itself: what waits for vacuum, when it was looked after, ..."""
+        """Return metrics that the newest version does not hold: what waits for vacuum, the last maintenance, ..."""
         from tidewheel.storage.metrics import looked_at
 
         return looked_at(status, Counter(one.rule for one in self.quarantined()))
@@ -86,7 +86,8 @@ class Looking(Handle):
         return list(islice(newest_first, limit))
 
     def changes(self, since: int, through: int | None = None) -> list[Change]:
-        """What each version after `since` brought and took, and why, oldest first: batches, cells, the watermark.
+        """Return the changes of each version after `since`, with the reasons, oldest first: batches, cells, the
+        watermark.
 
         `since=-1` tells everything from the beginning. Cost: receipts only.
         """
@@ -109,7 +110,7 @@ class Looking(Handle):
         return course_of(ledger_of(snapshot).cells(), snapshot.watermark, snapshot.definition.axis, changes)
 
     def forecast(self, updates: int, *, assume_last: int = 0) -> Forecast:
-        """What the next updates will expire and rewrite; with `assume_last`, batches like the mean of so many slots."""
+        """Forecast what the next updates expire and rewrite; `assume_last`: batches like the mean of so many slots."""
         from tidewheel.indexing.cost.forecast import forecast
         from tidewheel.indexing.cost.measures import cells_with_bytes
         from tidewheel.storage.ledger_store import state_of

@@ -1,4 +1,4 @@
-"""What happened that no room of the house has told apart, in the words of an error that says what to do."""
+"""Errors from below that no room foresaw, reworded with a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a command's words go: its answer to standard output, everything else to standard error.
+"""A command's two streams: its answer goes to standard output, everything else to standard error.
 
 The answer is text for people, or with --json one JSON document. Progress shows on standard error, and only if that
 is a terminal, so that logs and pipes hold nothing but what stays true.
@@ -68,7 +68,7 @@ class Output:
 
     @property
     def bare(self) -> bool:
-        """Whether the answer goes into a file or a pipe: no colours, no width, and no need to load what draws them."""
+        """Tell whether the answer goes into a file or a pipe: no colours, no width, nothing loaded that draws them."""
         return _is_bare(sys.stdout)
 
     def warn(self, text: str) -> None:
@@ -133,7 +133,7 @@ class Output:
 
     @property
     def watched(self) -> bool:
-        """Whether somebody is looking at progress."""
+        """Tell whether somebody watches progress."""
         # Not the console's is_terminal: FORCE_COLOR colours a log, but a log is not watched.
         return not self.as_json and sys.stderr.isatty()
 
@@ -174,7 +174,7 @@ def _json(document: Mapping[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold of an error's values; a fault of an archive file becomes its sentence."""
+    """Return an error's values as JSON can hold them; a fault of an archive file becomes its sentence."""
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

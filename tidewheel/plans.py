@@ -59,7 +59,7 @@ class PoolPlan:
             "unit": "seconds a day" if self.model == "measured" else "operations a day",
             "planner": self.plan.planner,
             "cost": self.told(self.plan.cost),
-            "above_the_best_at_most": None if self.gap is None else float(self.gap),
+            "gap_max": None if self.gap is None else float(self.gap),
             "trees": [
                 {"queries": list(tree), "edges_per_day": float(edges)}
                 for tree, edges in zip(self.plan.trees, self.edges_per_day, strict=True)
@@ -68,7 +68,7 @@ class PoolPlan:
             "planners_left_out": list(self.left_out),
             "nodes": [[list(tree) for tree in node] for node in placed.nodes] if placed else None,
             "node_costs": [self.told(cost) for cost in placed.costs] if placed else None,
-            "node_cost_besides": self.per_day(self.once),
+            "node_cost_fixed": self.per_day(self.once),
             "optimizers": {
                 one.optimizer: {"total": self.told(one.total), "busiest": self.told(one.most)}
                 for one in self.placements
@@ -78,7 +78,7 @@ class PoolPlan:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user wants to see."""
+    """The choices of a user who asks for plans."""
 
     planner: str = DEFAULT_PLANNER
     model: str = "measured"

@@ -71,7 +71,7 @@ def read_texts(folder: Path) -> tuple[list[QueryText], list[Fault]]:
 
 
 def may_ask(folder: Path, name: str) -> bool:
-    """Whether a query there asks the archive of this name, or may: a file that tells of none is no proof."""
+    """Tell whether a query there asks the archive of this name, or may: a file that names no archive proves nothing."""
     texts, unread = read_texts(folder)
     return bool(unread) or any(text.of in (name, "") for text in texts)
 

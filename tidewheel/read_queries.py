@@ -35,11 +35,11 @@ class ReadQueries:
         return QueryFiles.read(self._archive.folder)
 
     def were_edited(self) -> bool:
-        """Whether the query files say something else now than when they were read last."""
+        """Tell whether the query files changed since they were last read."""
         return self._read is not None and self.files() != self._read
 
     def are_there(self) -> bool:
-        """Whether a query asks this archive, or did so when it was refreshed last."""
+        """Tell whether a query asks this archive, or did so at the last refresh."""
         return self._archive.location.derived("answers").has_log() or bool(self.texts())
 
     def texts(self) -> list[QueryText]:
@@ -72,7 +72,7 @@ class ReadQueries:
         return found if found.faults else replace(found, files=digest)
 
     def are_untouched(self) -> bool:
-        """Whether nothing was wrong with the query files at the last refresh, and nobody has touched them since."""
+        """Tell whether the query files had no fault at the last refresh, and nobody has touched them since."""
         from tidewheel.local.derived.sources import answered_files
 
         digest = self._digest(self.files())

@@ -64,7 +64,7 @@ class Reading(Handle):
     def explain(
         self, question: Question, *, as_of: Moment | None = None, columns: Sequence[str] | None = None
     ) -> Explanation:
-        """What a question opens, and why."""
+        """Tell what a question opens, and why."""
         if names_answers(question):
             from tidewheel.sessions import session_with_answers
 

@@ -26,7 +26,7 @@ FOLDER = "archives"
 
 @dataclass(frozen=True)
 class Target:
-    """Where an archive's table lies; its archive file and the folder of that, if it was named by it.
+    """The location of an archive's table; its archive file and that file's folder, if it was named by the file.
 
     `source` is what people call the archive that this one is derived from, if it was named so.
     """
@@ -82,12 +82,12 @@ def in_home(path: str) -> Path:
 
 
 def archives_folder() -> Path:
-    """Where new archive files go: the first folder."""
+    """Return the folder for new archive files: the first one."""
     return archives_folders()[0]
 
 
 def archives_folders() -> list[Path]:
-    """Where names are looked up, in this order."""
+    """Return the folders in which names are looked up, in this order."""
     named = os.environ.get(FOLDER_VARIABLE) or FOLDER
     # A folder whose own name has the sign that parts folders is one.
     folders = [named] if os.path.isdir(in_home(named)) else [one for one in named.split(os.pathsep) if one]

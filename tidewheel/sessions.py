@@ -62,7 +62,7 @@ def _opened(archives: Mapping[str, Handle], as_of_us: int | None, hold_us: int) 
 
 
 def _answers_of(locations: Mapping[str, Location], as_of_us: int | None) -> dict[str, Location]:
-    """Where the answers of archives lie, of those that have some that old."""
+    """Return the locations of archives' answers, if they reach back to that moment."""
     from tidewheel.sql.opening import snapshot_as_of, snapshot_at
 
     found = {}

@@ -44,13 +44,13 @@ class StandingQueries(AskedQueries):
         start: Moment | None = None,
         end: Moment | None = None,
     ) -> Refreshed:
-        """Bring partials and answers up to date: what is stale is redone, and nothing else.
+        """Bring partials and answers up to date. Only what is stale is recomputed.
 
-        The query files are read once, at the beginning. Very many answers at once need `allow_many`. With a budget
-        nothing is begun after so many seconds: the oldest comes first, and the result says what is left. What is wrong
-        with some queries is raised in the end, when the others have their answers. `node` is (2, 4) for the second of
-        four that refresh side by side, each its share of the trees. The partials of the slot that starts at `start`, or
-        of all slots of [start, end), are made again even if they are not stale, and the answers that look into them.
+        The query files are read once, at the beginning. Very many answers at once need `allow_many`. With a budget,
+        nothing begins after so many seconds: the oldest comes first, and the result says what is left. Faults of some
+        queries are raised at the end, when the others have their answers. `node` is (2, 4) for the second of four
+        nodes that refresh side by side, each its share of the trees. With `start`, the partials of the slot that
+        starts there, or of all slots of [start, end), are recomputed even if not stale, and the answers over them.
         """
         done = self.refreshed(
             dry_run=dry_run, allow_many=allow_many, budget_s=budget_s, node=node, start=start, end=end
@@ -69,13 +69,15 @@ class StandingQueries(AskedQueries):
         start: Moment | None = None,
         end: Moment | None = None,
     ) -> Refreshed:
-        """The same, with what is wrong told in the result."""
+        """Refresh, but report faults of queries in the result instead of raising them."""
         from tidewheel.local.standing.explain import guard_refresh
         from tidewheel.local.standing.refresh import Refresh
 
         refuse_derived(self._archive, "refresh")
         if start is not None and budget_s is not None:
-            raise InvalidInput("what is made again has no budget: the next refresh would begin anew", "leave one out")
+            raise InvalidInput(
+                "a repair of slots takes no budget: the next refresh would begin it anew", "leave one out"
+            )
         again = range(0) if start is None else self._archive.slots(start, end)
         with self._damage_named():
             found, job = self._standing(), self._archive.job
@@ -143,14 +145,14 @@ class StandingQueries(AskedQueries):
             return explained(self._archive.job, queries, name, technique, shared=shared, planner=self._planner)
 
     def plan(self, asked: Asked | None = None, *, rate_per_s: float | None = None) -> list[PoolPlan]:
-        """Which queries would share partials, what that costs, and what other planners make of it."""
+        """Return which queries would share partials, what that costs, and what other planners make of it."""
         from tidewheel.plans import Asked, planned
 
         queries = list(self.understood().queries)
         return planned(queries, self._known(queries, rate_per_s), asked or Asked()) if queries else []
 
     def schedule(self, *, budget_s: float | None = None, rate_per_s: float | None = None) -> Scheduled | None:
-        """What every scheduler makes of these queries with so many seconds of work per slot; None without queries."""
+        """Forecast every scheduler with so many seconds of work per slot; None without queries."""
         from tidewheel.queries.scheduling.forecast import scheduled
 
         queries = list(self.understood().queries)
@@ -160,7 +162,7 @@ class StandingQueries(AskedQueries):
         return scheduled(assignment, queries, self._known(queries, rate_per_s), budget_s)
 
     def what_if(self, path: Path, *, budget_s: float | None = None, rate_per_s: float | None = None) -> WhatIf:
-        """What the queries of a file would come to beside those that are there; nothing is registered."""
+        """Forecast the queries of a file beside those that are there; nothing is registered."""
         from tidewheel.local.derived.batch_reader import reader_of
         from tidewheel.queries.scheduling.forecast import scheduled
         from tidewheel.queries.scheduling.what_if import Stored, WhatIf, newcomer

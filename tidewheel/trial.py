@@ -74,5 +74,5 @@ def _tried(text: str, target: str, sample: Path, guess: Guess) -> SlotReceipt:
 
 
 def _meanings() -> dict[str, str]:
-    """What each rule says, as the reference of archive files has it."""
+    """Return each rule's meaning, as the reference of archive files states it."""
     return {field.key: field.meaning for field in FIELDS if field.section == "policy"}

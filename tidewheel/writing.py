@@ -205,7 +205,7 @@ class Writing(Handle):
             return update(job, slots, confirmed=confirmed, dry_run=dry_run)
 
     def _last_complete_slot(self) -> int:
-        """By the wall clock; an archive of historic data has no present to go by."""
+        """Return the last slot that ended by the wall clock; an archive of historic data has no present to go by."""
         definition = self.snapshot().definition
         if definition.clock is Clock.DATA:
             raise InvalidInput(

@@ -114,7 +114,7 @@ class Backfill(ArchiveOperator):
 
 
 def _rows_expected(archive: Archive, slots: int, commits: int) -> int:
-    """What a backfill will read at most: batches like the largest known, and all that is stored, in every commit."""
+    """Estimate the most rows a backfill reads: batches like the largest known, and all stored rows in every commit."""
     from tidewheel.storage.ledger_store import ledger_of
 
     ledger = ledger_of(archive.snapshot())

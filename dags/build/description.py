@@ -1,4 +1,4 @@
-"""What a DAG's page says about its archive: made from the archive file, so that it is never stale."""
+"""The text on a DAG's page about its archive, made from the archive file so that it is never stale."""
 
 from __future__ import annotations
 

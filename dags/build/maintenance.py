@@ -75,7 +75,7 @@ class Caretaker(ArchiveOperator):
         return self.care(archive)
 
     def care(self, archive: Archive) -> Any:
-        """What the task does."""
+        """Carry out the task."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""What Airflow must know by name to read the DAGs of archives; found by the package's entry point."""
+"""The classes that Airflow needs by name to read the DAGs of archives; found by the package's entry point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who goes first when more runs wait than may run: the schedule, then everything that comes again or looks back.
+"""The order of waiting runs: the schedule first, then everything that repeats or looks back.
 
 Airflow serves tasks of equal weight by their date, oldest first, so a backfill would hold up the schedule until it is
 done. The weight is decided when a task of a run is created, and anew when it is cleared: only what the schedule brings

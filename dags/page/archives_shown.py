@@ -85,7 +85,7 @@ def _health(status: Status, path: str) -> Health:
 
 
 def _cause(status: Status) -> str:
-    """What Airflow knows of the run that should have brought what is missing, and that nothing will come of itself."""
+    """Tell what became of the run that should have brought the missing slots, or why no run will bring them."""
     paused, gaps = pause_said(status.name), pressing(status)
     if gaps:
         became = became_of_run(status.name, status.axis.start_us(gaps[-1][0]))
@@ -97,7 +97,7 @@ def _cause(status: Status) -> str:
 
 
 def _not_yet(path: Path) -> Health | None:
-    """Of an archive without a table, if Airflow knows that there was never one: a mount may be missing as well."""
+    """Return the health of an archive that never had a table, if Airflow is sure: a mount may be missing as well."""
     from tidewheel.pages.facts import Health
 
     try:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 
 def bring_of(name: str, user: Any, first_us: int) -> Bring:
-    """What the page offers to a user of an archive whose slots are missing, from one that starts then: nothing while a
-    run of the schedule is at it, or a backfill."""
+    """Return the button that the page offers to a user if slots are missing from `first_us` on.
+
+    There is none while a run of the schedule or a backfill brings them.
+    """
     from tidewheel.pages.facts import Bring
 
     dag_id = _dag_id(name)

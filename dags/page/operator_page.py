@@ -123,13 +123,13 @@ def _with_button(overview: Overview, user: Any) -> Overview:
 
 
 def _login(page: str) -> str:
-    """Where one logs in, whichever auth manager Airflow has, to come back to one of these pages."""
+    """Return the address of the login, with any auth manager, that leads back to one of these pages."""
     ours = href().removesuffix("/")
     return f"{ours.removesuffix(PREFIX)}/api/v2/auth/login?next={quote(ours + page, safe='')}"
 
 
 def href() -> str:
-    """Where the page is found, below whatever path this Airflow has."""
+    """Return the page's path, below the path of this Airflow."""
     from urllib.parse import urlsplit
 
     from airflow.configuration import conf
@@ -173,7 +173,7 @@ def _allowed(name: str, user: Any) -> Path:
 
 
 def _may_read(name: str, user: Any) -> bool:
-    """By the right to read the one DAG that every archive has; Airflow may not know it, if its file is faulty."""
+    """Tell whether the user may read the archive's maintenance DAG. Airflow may not know it if the file is faulty."""
     from airflow.api_fastapi.app import get_auth_manager
     from airflow.api_fastapi.auth.managers.models.resource_details import DagDetails
     from airflow.models.dag import DagModel

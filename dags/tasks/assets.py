@@ -1,4 +1,4 @@
-"""What an archive is to other DAGs: assets with addresses, drawn by Airflow as what its tasks read and write.
+"""Assets of an archive, by address: they start other DAGs, and Airflow draws them as its tasks' inputs and outputs.
 
     batches: <address>   what `source` and `update` read; archives that are fed from one place share it
     <archive>            its table; the event's `extra` is the receipt
@@ -29,28 +29,28 @@ _WHAT = ("dbtable",)
 
 
 def asset_of(file: ArchiveFile) -> Asset:
-    """What other DAGs are triggered by: named as the archive, with the receipt as the event's `extra`."""
+    """Return the asset that starts other DAGs: named as the archive, with the receipt as the event's `extra`."""
     return Asset(name=file.name, uri=_address(file.path), group=GROUP)
 
 
 def slots_asset(file: ArchiveFile) -> Asset:
-    """What DAGs are triggered by that work slot by slot."""
+    """Return the asset that starts DAGs that work slot by slot."""
     return Asset(name=f"{file.name}.slots", uri=f"{_address(file.path)}?by=slot", group=GROUP)
 
 
 def answers_asset(file: ArchiveFile) -> Asset:
-    """What DAGs are triggered by that read answers."""
+    """Return the asset that starts DAGs that read answers."""
     return Asset(name=f"{file.name}.answers", uri=f"{_address(file.path)}.answers", group=GROUP)
 
 
 def source_asset(file: ArchiveFile) -> Asset:
-    """Where the batches come from."""
+    """Return the asset that batches come from."""
     place = source_place(file.source)
     return Asset(name=f"batches: {place}", uri=f"{place}?as=batches", group=GROUP)
 
 
 def archive_assets(file: ArchiveFile) -> dict[str, list[Asset]]:
-    """What a task that brings slots reads and writes."""
+    """Return the inlets and outlets of a task that brings slots."""
     return {"inlets": [source_asset(file)], "outlets": [asset_of(file), slots_asset(file)]}
 
 
@@ -70,7 +70,7 @@ def slot_key(axis: TimeAxis, slot: int) -> str:
 
 
 def source_place(source: Source) -> str:
-    """Where a source lies, as an address; never what it is opened with."""
+    """Return a source's address, without the options that open it."""
     if source.kind is SourceKind.FILES:
         return _address(source.path.partition("{")[0].rpartition("/")[0] or "/")
     if source.kind is SourceKind.TOPIC:

@@ -26,7 +26,7 @@ def moment_param(description: str) -> Param:
 
 
 def confirmation_params() -> dict[str, Param]:
-    """What an update takes as its run's configuration."""
+    """Return the confirmations of an update's form."""
     said = {
         "allow_shrink": "Confirm batches with far fewer records than those they replace.",
         "allow_jump": "Confirm a jump that expires all that is stored.",

@@ -1,4 +1,4 @@
-"""What moved from where to where, for OpenLineage: datasets with rows, bytes and files.
+"""The data that a task moved, for OpenLineage: datasets with rows, bytes and files.
 
 Airflow's provider for OpenLineage asks a task before and after it; where it is not installed nobody asks, and nothing
 of it is imported here. Datasets have the names that the provider gives to assets of the same address, so that they meet
@@ -24,7 +24,7 @@ _TABLES = ("postgresql", "mysql", "sqlserver")  # their datasets are named by do
 
 @dataclass(frozen=True)
 class Moved:
-    """What a task read of its inlet and wrote to its outlet; None is not known."""
+    """The amounts that a task read from its inlet and wrote to its outlet; None is not known."""
 
     rows_in: int | None = None
     rows: int | None = None
@@ -34,7 +34,7 @@ class Moved:
 
     @staticmethod
     def of_receipt(document: dict[str, Any]) -> Moved:
-        """By the small receipt of one commit or of several."""
+        """Take the amounts from the small receipt of one commit or of several."""
         return Moved(
             document["rows_in"],
             document["stored"],
@@ -74,7 +74,7 @@ def _named(assets: Iterable[Any]) -> list[tuple[str, str]]:
 
 
 def _facets(moved: Moved) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Of the input, of the output, and of the dataset that the output is."""
+    """Return the facets of the input, of the output, and of the output's dataset."""
     from openlineage.client.facet_v2 import (
         dataset_version_dataset,
         input_statistics_input_dataset,

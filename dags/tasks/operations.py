@@ -1,4 +1,4 @@
-"""What people start by hand on an archive as a whole: `<archive>__maintenance` with `operation` migrate or forget.
+"""Operations that people start by hand on a whole archive: `<archive>__maintenance` with `operation` migrate or forget.
 
 They share the DAG of the maintenance, since neither may run beside it and both are rare.
 """
@@ -30,7 +30,7 @@ _OF_MIGRATE, _OF_FORGET = ("rebuild",), ("keys_file", "where")
 
 
 def operations_form() -> dict[str, Param]:
-    """What a run of the maintenance takes; as it is, it maintains."""
+    """Return the form of a maintenance run; unchanged, the run maintains."""
     return {
         "operation": Param(
             MAINTAIN,
@@ -62,7 +62,7 @@ class ChooseOperation(ArchiveOperator, BranchMixIn):
 
 
 def chosen_operation(params: Any) -> str:
-    """What a run is asked for; fields of another operation say that something else was meant."""
+    """Return the operation that a run asks for. Fields of another operation show that something else was meant."""
     chosen = str(params["operation"])
     others = {MAINTAIN: _OF_MIGRATE + _OF_FORGET, MIGRATE: _OF_FORGET, FORGET: _OF_MIGRATE}[chosen]
     if wrong := [name for name in others if params[name]]:

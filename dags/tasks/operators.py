@@ -1,4 +1,4 @@
-"""What all tasks on an archive share: they open it, and their errors keep their kind.
+"""The base of all tasks on an archive: it opens the archive, and errors keep their kind.
 
 fix the input, refused, damaged, not installed   fails at once, a retry would only fail again
 conflict, superseded, outcome unknown            retried with backoff; every try plans on the newest version
@@ -58,7 +58,7 @@ class ArchiveOperator(BaseOperator):
         return guarded(self, self.archive_file, context, work)
 
     def work(self, archive: Archive, context: Context) -> Any:
-        """What the task does; what it returns is its XCom."""
+        """Carry out the task; the result is its XCom."""
         raise NotImplementedError
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:

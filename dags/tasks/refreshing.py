@@ -59,7 +59,10 @@ def refresh_behind(
 
 
 def is_asked(path: Path, name: str) -> bool:
-    """Whether a query file beside the archive file asks it; one that cannot be read may, and the task tells why."""
+    """Tell whether a query file beside the archive file asks the archive.
+
+    An unreadable file may, and the task tells why.
+    """
     return any(_may_ask(file, name) for file in sorted((path.parent / "queries").glob("*.toml")))
 
 

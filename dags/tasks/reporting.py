@@ -23,7 +23,7 @@ _COPIED = ("attempt", "head", *_COUNTED)
 
 
 def small_receipt(version: int | None, receipt: Receipt, axis: TimeAxis) -> dict[str, Any]:
-    """What happened, without the cells: the same size for one slot and for a thousand."""
+    """Return the receipt without its cells: the same size for one slot and for a thousand."""
     slots = [one.slot for one in receipt.slots]
     return {
         "operation": receipt.operation.value,

@@ -57,7 +57,7 @@ class SourceThere(BaseSensorOperator):
 
 
 def incomplete(file: ArchiveFile, slots: Sequence[int]) -> list[str]:
-    """What the slots of a topic still wait for."""
+    """Return the reasons why the slots of a topic are not ready."""
     from tidewheel.commits.clock import now_us
     from tidewheel.jobs.data.topic_client import asked
 

@@ -96,7 +96,7 @@ class UpdateArchive(ArchiveOperator):
         raise error
 
     def _landed_before(self, archive: Archive, context: Context) -> tuple[int | None, Receipt] | None:
-        """What an earlier try of this run committed without knowing it."""
+        """Return what an earlier try of this run committed without knowing it."""
         if context["ti"].try_number <= 1:
             return None
         attempt = context["task_state_store"].get(_ATTEMPT)

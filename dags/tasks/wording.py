@@ -24,7 +24,7 @@ _BEFORE_COMMAND = re.compile(r":\s+(?=(?:airflow|tidewheel|python -m) [a-z])")
 
 
 def lines_of(error: TidewheelError, archive_file: str) -> list[str]:
-    """What failed, and below it what to do; a command has a line of its own, which is not broken."""
+    """Return the error, and below it the remedy; a command has a line of its own, which is not broken."""
     lines = _folded(f"{error.kind}: {error.message}", archive_file)
     if error.remedy:
         lines += ["what to do:", *(f"    {line}" for line in _folded(error.remedy, archive_file))]

@@ -1,1 +1,1 @@
-"""What should have happened by now, and who is told."""
+"""Checks of what should have happened by now, and reports to people."""

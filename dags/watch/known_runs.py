@@ -1,4 +1,4 @@
-"""What Airflow knows of an archive's runs: what became of the one that should have brought a slot, and who backfills.
+"""Airflow's knowledge of an archive's runs: the fate of the run that should have brought a slot, and backfills.
 
 Asked inside requests of the operator page, of Airflow's own tables. The page says what it knows of an archive also when
 Airflow does not answer: then this says nothing.
@@ -25,33 +25,33 @@ _NO_RUN = "no run was made for it"
 
 
 def became_of_run(dag_id: str, at_us: int) -> str:
-    """What became of the run that should have brought the slot of a moment, in words."""
+    """Tell what became of the run that should have brought the slot of a moment."""
     return _asked(lambda session: _became(dag_id, at_us, session))
 
 
 def who_brings(dag_id: str) -> str:
-    """Which run of a DAG is under way or in line, in words."""
+    """Name the run of a DAG that is under way or in line."""
     said = _asked(lambda session: _under_way(dag_id, session))
     return f"{said}, of {dag_id}" if said else ""
 
 
 def who_brings_slot(dag_id: str, at_us: int) -> str:
-    """Which run of a schedule that is under way or in line covers the slot of a moment, in words."""
+    """Name the run of a schedule that is under way or in line and covers the slot of a moment."""
     return _asked(lambda session: _bringing(dag_id, at_us, session))
 
 
 def why_not_started(dag_id: str) -> str:
-    """What keeps a DAG from being started: Airflow does not know it, or it is paused."""
+    """Tell why a DAG cannot be started: Airflow does not know it, or it is paused."""
     return _asked(lambda session: _not_started(dag_id, session))
 
 
 def pause_said(dag_id: str) -> str:
-    """That a DAG is paused, in words; nothing where it is not, or Airflow does not know it."""
+    """Tell that a DAG is paused; nothing if it is not, or if Airflow does not know it."""
     return _asked(lambda session: _paused(dag_id, session))
 
 
 def not_begun(dag_id: str) -> str:
-    """That no run of a DAG has brought anything yet, and why; nothing where one has."""
+    """Tell why no run of a DAG has brought anything yet; nothing if one has."""
     return _asked(lambda session: _not_begun(dag_id, session))
 
 

@@ -56,7 +56,7 @@ class Row:
 
     @property
     def stored(self) -> tuple[tuple[Any, ...], int, int]:
-        """What is kept of it: values, end and slot."""
+        """Return what an archive keeps of the record: values, end and slot."""
         return self.values, self.until, self.place
 
 

@@ -1,4 +1,4 @@
-"""Where a statement may not have an input that is not closed in time, and why.
+"""Rules for inputs that are not closed in time: where a statement may have one, and the reason where it may not.
 
 An input is closed if a read of it between updates is its statement. From others something may be missing: what is built
 on the *absence* of their rows would be wrong until the next update. So they stand under selections, projections, joins,

@@ -38,10 +38,7 @@ Tombstones = Mapping[str, Sequence[Tombstone]]  # by source, in the order in whi
 
 @dataclass(frozen=True)
 class MadeOf:
-    """Of one source: the version that was read, what told its batches apart then.
-
-    And how many tombstones were known.
-    """
+    """The state of one source that an update read: version, batch entries, and the number of known tombstones."""
 
     version: int
     entries: Mapping[int, tuple[int, int]]

@@ -22,7 +22,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Batch:
-    """What one attempt brought for a slot; `taken` counts the forgets that took something alive from it."""
+    """The records that one attempt brought for a slot; `taken` counts the forgets that removed live records from it."""
 
     attempt: int
     records: tuple[Record, ...]
@@ -30,7 +30,7 @@ class Batch:
 
     @property
     def entry(self) -> tuple[int, int]:
-        """What tells whether a batch changed: these two numbers, never its records."""
+        """Return the two numbers by which batches are compared; records are never compared."""
         return self.attempt, self.taken
 
 

@@ -36,7 +36,7 @@ def stored(operation: Operation, accumulators: Iterable[Any], inputs: Sequence[A
 
 
 def loaded(operation: Operation, columns: Sequence[Any]) -> list[Any]:
-    """What `stored` made, as accumulators again."""
+    """Return accumulators from the columns that `stored` made."""
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     return [
         None if all(cell is None for cell in row) else operation.load([_tuples(cell) for cell in row]) for row in rows

@@ -26,14 +26,14 @@ ROWS = ""  # the column that counts the partials of each cell
 
 @dataclass(frozen=True)
 class RollUp:
-    """Which columns of a grid are which group: `order` has them group by group, `begins` where each group begins."""
+    """A grid's columns by group: `order` lists the columns group by group, `begins` where each group starts in it."""
 
     order: Whole
     begins: Whole
 
     @staticmethod
     def of(columns: Whole, groups: Whole) -> RollUp:
-        """Of some columns, by the number of the group of each."""
+        """Sort columns by the number of their group."""
         by_group = np.argsort(groups, kind="stable")
         return RollUp(columns[by_group], np.flatnonzero(np.diff(groups[by_group], prepend=-1)))
 
@@ -128,8 +128,10 @@ class GroupSegments:
     totals: Mapping[str, Joined]
 
     def windows(self, firsts: Whole, ends: Whole) -> tuple[Whole, Whole, dict[str, tuple[Joined, Whole]]]:
-        """Of windows over the fragments first, ..., end - 1: which of them has which group, and by column the
-        accumulators with the cells of these."""
+        """Fold windows over the fragments first, ..., end - 1.
+
+        Return which window has which group, and for each column its accumulators with their cells.
+        """
         start, end = (np.searchsorted(self.edges, np.clip(at, self.edges[0], self.edges[-1])) for at in (firsts, ends))
         (asked,) = np.nonzero(start < end)
         start, end, shape = start[asked], end[asked], (len(self.edges) - 1, self.groups)

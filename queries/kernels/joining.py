@@ -41,7 +41,7 @@ class Chosen:
 
     @cached_property
     def cell_of(self) -> Whole:
-        """By row, its cell; -1 where it was not chosen."""
+        """Return each row's cell; -1 where the row was not chosen."""
         cells = np.full(self.count, -1, np.int64)
         cells[self.rows] = self.cells
         return cells
@@ -68,7 +68,7 @@ class Joined(ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing may have been lost."""
+        """Tell whether the sums are certain to have lost no digit."""
         return True
 
     def folded(self, cells: int, fold: Fold) -> Self:
@@ -160,7 +160,7 @@ class WideNumbers(Joined):
 
     @staticmethod
     def read(column: Any) -> Any:
-        """By limb, the rows that have it, with its values."""
+        """Return for each limb the rows that have it, with its values."""
         if column.null_count:
             return None
         entries, lengths = column.flatten(), np.diff(int64s(column.offsets))

@@ -24,7 +24,7 @@ _ALL_BUT_SIGN = np.int64(2**63 - 1)
 
 @dataclass(frozen=True)
 class _Part:
-    """Of one column: a number a row, the largest of them, and what numbers stand for, as Arrow stores it."""
+    """One column's part of the packed number: a number per row, the largest of them, and the values they stand for."""
 
     numbers: Whole
     most: int
@@ -46,12 +46,12 @@ class Packed:
     last: _Part
 
     def values(self, numbers: Whole) -> Any:
-        """What the last of the columns has where these numbers are."""
+        """Return the last column's values for packed numbers."""
         return self.last.values(numbers & np.int64((1 << self.last.bits) - 1))
 
 
 def packed(columns: Mapping[str, Any], order: Sequence[tuple[str, str]]) -> Packed | None:
-    """By these columns, each ascending or descending; None if they hold NaN, or there are too many different values."""
+    """Pack columns, each ascending or descending, into a number per row; None with NaN or too many different values."""
     given = [columns[name] for name, _ in order]
     given[:-1] = [pc.add(one, 0.0) if pa.types.is_floating(one.type) else one for one in given[:-1]]  # -0.0 is 0.0
     parts = [_part(one, direction == "ascending") for one, (_, direction) in zip(given, order, strict=True)]

@@ -46,7 +46,7 @@ class Scale:
     distinct: Whole | None  # for fragments so far apart that distances would make keys too large
 
     def place(self, numbers: Whole) -> Whole:
-        """Of a number that is not there: the place of the next one."""
+        """Return a number's place; a number that is not there has the place of the next one."""
         if self.distinct is not None:
             return np.searchsorted(self.distinct, numbers)
         return np.clip(numbers, self.low, self.low + self.size) - self.low
@@ -70,7 +70,7 @@ class Partials:
         return whole if self.order is None else whole.take(pa.array(self.order))
 
     def spans(self, firsts: Any, ends: Any) -> Spans:
-        """Of windows over the fragments first, ..., end - 1, given as Arrow arrays."""
+        """Return the row spans of windows over the fragments first, ..., end - 1, given as Arrow arrays."""
         if len(firsts) != len(ends):
             raise InvalidInput(f"{len(firsts)} windows begin and {len(ends)} end", "give both of each")
         places = np.concatenate([self.scale.place(int64s(numbers)) for numbers in (firsts, ends)])
@@ -84,7 +84,7 @@ class Partials:
         return Spans(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
     def _spans_of(self, groups: Whole, edges: Whole, windows: Whole) -> tuple[Whole, ...]:
-        """Of these groups; windows are their first edges, and their ends."""
+        """Return the spans of some groups; `windows` holds first edges and ends."""
         rows = np.searchsorted(self.keys, groups[:, None] * (self.scale.size + 1) + edges)
         start, end = (rows[:, side] for side in windows)
         group, window = np.nonzero(start < end)
@@ -92,7 +92,7 @@ class Partials:
 
 
 def sorted_partials(group_columns: Mapping[str, Any], fragments: Any) -> Partials:
-    """Of the caller's rows: the columns of the group, perhaps none, and the fragment number, as Arrow arrays."""
+    """Sort rows by group and fragment; group columns (perhaps none) and fragment numbers come as Arrow arrays."""
     groups, codes = coded(group_columns, len(fragments))
     numbers = int64s(fragments)
     scale = _scale(numbers, groups.num_rows)

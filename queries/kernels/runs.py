@@ -35,12 +35,12 @@ class Run:
         return slice(self.place, self.place + self.count)
 
     def of(self, table: Numbers, offset: int = 0) -> Numbers:
-        """What a table has where these spans begin, or so many rows further on."""
+        """Return a table's values at the spans' first rows, or `offset` rows further on."""
         begin = self.first + offset
         return table[begin : begin + (self.count - 1) * self.step + 1 : self.step]
 
     def parts(self, rows: int) -> Iterator[tuple[int, Run]]:
-        """What begins within each piece of so many rows: the piece's first row, and the spans by their place in it."""
+        """Cut the run at every `rows` rows. Yield each piece's first row, and its spans by their place in the piece."""
         begun = 0
         while begun < self.count:
             first = self.first + begun * self.step
@@ -85,7 +85,7 @@ def _turns(places: Whole) -> Truth:
 
 
 def _slides(start: Whole, end: Whole, place: int, after: int) -> bool:
-    """Whether spans that are all one step apart have one length, and go forwards."""
+    """Tell whether spans that are one step apart have one length and move forward."""
     last = after - 1
     return last == place or bool(start[last] > start[place] and end[last] - start[last] == end[place] - start[place])
 

@@ -67,7 +67,7 @@ def _double(
 
 
 def _middles(ufunc: np.ufunc, wide: Numbers, runs: Sequence[Run]) -> list[Numbers]:
-    """Of each run, what lies between the ends, by the block in which spans begin; nothing where the ends meet."""
+    """Fold what lies between the ends of each run's spans, by the block where spans begin; nothing if ends meet."""
     blocks, places = list[Run](), 0
     for run in runs:
         first, last = run.first // BLOCK, (run.first + (run.count - 1) * run.step) // BLOCK

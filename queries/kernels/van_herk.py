@@ -46,7 +46,7 @@ def _slid(ufunc: np.ufunc, values: Numbers, run: Run, answers: Numbers) -> None:
 
 
 def _blocks(ufunc: np.ufunc, values: Numbers, width: int) -> tuple[Numbers, Numbers]:
-    """What the last rows are the suffix of, which fill no block, no span asks for."""
+    """Return prefixes and suffixes of blocks. The last rows fill no block and get no suffix: no span asks for one."""
     whole = len(values) // width * width
     prefix, suffix = np.empty_like(values), np.empty_like(values)
     blocks, shape = values[:whole].reshape(-1, width), (whole // width, width)

@@ -1,4 +1,4 @@
-"""What is played through an engine of the literature, and what came of it: the same for all engines."""
+"""The input and the results of a play through an engine of the literature, the same for all engines."""
 
 from __future__ import annotations
 

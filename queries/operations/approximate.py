@@ -37,7 +37,7 @@ Entry = tuple[float, int]
 
 
 class QuantileSketches(Hashable, Protocol):
-    """What a library has to do for quantiles (`kll.py`)."""
+    """The interface of a library of quantile sketches (`kll.py`)."""
 
     def sketch(self, values: Sequence[float], sketches: Sequence[bytes]) -> bytes:
         """All values, and what was sketched before, in one."""
@@ -50,11 +50,14 @@ class QuantileSketches(Hashable, Protocol):
 
     @property
     def error(self) -> float:
-        """By which share of the records a quantile's rank is off at most, 99 times of 100."""
+        """Return the largest error of a quantile's rank, as a share of all records, in 99 of 100 cases."""
 
 
 class DistinctSketches(Hashable, Protocol):
-    """What a library has to do. Both functions may depend on the order of what they are given, which is canonical."""
+    """The interface of a library of distinct counts.
+
+    Results may depend on the order of the input, which is canonical.
+    """
 
     def sketch(self, values: Sequence[Plain], sketches: Sequence[bytes]) -> bytes:
         """All values, and what was sketched before, in one."""
@@ -64,11 +67,11 @@ class DistinctSketches(Hashable, Protocol):
 
     @property
     def error(self) -> float:
-        """By which share of the true count estimates are off at most, 95 times of 100."""
+        """Return the largest error of estimates, as a share of the true count, in 95 of 100 cases."""
 
     @property
     def quantiles(self) -> QuantileSketches:
-        """What the same library has for quantiles."""
+        """Return the quantile sketches of the same library."""
 
 
 def _lift_distinct(value: Any) -> Parts | None:

@@ -82,7 +82,7 @@ def _lift(value: Any) -> Any:
 
 
 def arg_max_by_arrival(newest_wins: bool = True) -> Operation:
-    """Of a stream in order: among equals the newest, or the oldest."""
+    """Return the operation for a stream in order: among equals it takes the newest, or the oldest."""
 
     def older_stays(older: Any, newer: Any) -> bool:
         return bool(older[0] > newer[0] if newest_wins else not newer[0] > older[0])

@@ -36,7 +36,7 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True)
 class TopList:
-    """What is kept of a sub-window. `counts` is in the order of `rank`; `total` is the sum of all counts in it."""
+    """The top of a sub-window. `counts` is in the order of `rank`; `total` is the sum of its counts, listed or not."""
 
     counts: tuple[tuple[Any, Any], ...]
     delta: Any
@@ -54,7 +54,7 @@ class Frequent:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the lists of a window say of its items: all that are on any list, the most frequent first."""
+    """The bounds that the lists of a window give: one for each item on any list, the most frequent first."""
 
     items: tuple[Frequent, ...]
     delta: Any

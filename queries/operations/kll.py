@@ -77,7 +77,7 @@ def kll_quantile(fraction: float, sketches: QuantileSketches | None) -> Aggregat
 
 
 def tell_alike(sketches: QuantileSketches, left: bytes, right: bytes) -> bool:
-    """Whether two sketches may be of the same records: as many, the same ends, ranks as near as their errors say."""
+    """Tell whether two sketches may hold the same records: equal counts and ends, and ranks within both errors."""
     if left == right:
         return True
     ours, others = weighed(sketches.entries(left)), weighed(sketches.entries(right))

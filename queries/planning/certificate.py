@@ -1,4 +1,4 @@
-"""What is certain of a plan without knowing the best one.
+"""Bounds on how far a plan is from the best one, found without knowing the best one.
 
 - No plan costs less than one pass over the records and each query's final operations over its own edges.
 - If any two requests save at least β × rate by sharing, the greedy plan saves at least β / 2 of what the best one
@@ -34,7 +34,7 @@ class Certificate:
 
     @property
     def savings_share(self) -> Fraction:
-        """What share of the possible savings Weave Share's plan is certain to have."""
+        """Return the share of the possible savings that Weave Share's plan is certain to have."""
         proved = max(self.beta or Fraction(0), Fraction(0)) / 2
         return max(proved, Fraction(1, 4)) if self.has_quarter else proved
 

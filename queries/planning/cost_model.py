@@ -1,4 +1,4 @@
-"""What a tree costs per unit of time: the interface of all cost models, and the model of the literature.
+"""The cost of a tree per unit of time: the interface of all cost models, and the model of the literature.
 
     cost of a plan = `once` + the sum over its trees of (per tree + edge rate × final operations per edge)
 
@@ -34,15 +34,15 @@ class CostModel(Protocol):
     alike_always_share: bool  # trees with equal edges always gain by sharing
 
     def start(self, position: int) -> State:
-        """Of the request at a position."""
+        """Return the state of the request at a position."""
 
     def join(self, one: State, other: State) -> State: ...
 
     def refuses(self, state: State) -> bool:
-        """Whether no such tree can be carried out, whatever it would cost."""
+        """Tell whether a tree cannot be carried out, whatever it would cost."""
 
     def cost(self, count: int, state: State) -> Cost:
-        """Of a tree with so many edges per period."""
+        """Return the cost of a tree with `count` edges per period."""
 
     def shown(self, cost: Cost) -> Fraction | float:
         """In operations (or whatever the model counts) per unit of time."""

@@ -1,4 +1,4 @@
-"""What costs of standing queries are computed from: how many records come, and what is known of them."""
+"""The facts that costs of standing queries are computed from: how many records come, and what is known of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Known:
 
 
 def technique_of(name: str) -> str:
-    """Of a technique whose operations are known.
+    """Return the name of a technique whose operations are known.
 
     >>> technique_of("flatfit")
     'FlatFIT'

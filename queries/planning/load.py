@@ -1,4 +1,4 @@
-"""What refreshing asks of a processor, tree by tree: as periodic queries that schedulers and forecasts understand."""
+"""The work of a refresh, tree by tree: as periodic queries that schedulers and forecasts understand."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class TreeLoad:
 
     @property
     def slot_mean_ns(self) -> float:
-        """Of all there is to do in a slot, on average."""
+        """Return the mean work per slot."""
         read = max((self.windows[name] / period for name, period in self.periods.items()), default=0.0)
         return self.update_ns + self.slot_ns * read + sum(self.report_ns[name] / p for name, p in self.periods.items())
 
 
 def load_of(queries: Sequence[Query], known: Known) -> TreeLoad:
-    """Of queries of one kind in one tree."""
+    """Return the load of queries of one kind in one tree."""
     loom = Loom(Workload(tuple(map(request_of, queries)), known.rate), known.model("measured"))
     model, tree = loom.model, loom.whole(loom.singles)
     assert isinstance(model, MeasuredModel)
@@ -65,7 +65,7 @@ def _slots(duration_us: int, interval_us: int) -> int:
 
 
 def node_of(assignment: Assignment, queries: Sequence[Query], known: Known, nodes: int) -> dict[str, int]:
-    """Which of so many nodes, from 1 on, refreshes which tree: the dearest first, each to where least is to be done."""
+    """Share trees out among nodes, numbered from 1: the dearest tree first, each to the node with the least work."""
     costs = {}
     for tree in assignment.trees:
         mine = [query for query in queries if assignment.tree_of.get(query.name) == tree.name]

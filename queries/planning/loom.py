@@ -49,7 +49,7 @@ class Loom:
         return self._cost(self.space.union(one.edges, other.edges), self.model.join(one.state, other.state))
 
     def gain(self, one: Tree, other: Tree) -> Cost:
-        """What weaving them saves."""
+        """Return the cost that weaving two trees saves."""
         return one.cost + other.cost - self.woven_cost(one, other)
 
     def tree(self, members: Iterable[int]) -> Tree:

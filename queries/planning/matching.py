@@ -111,7 +111,7 @@ class _Graph:
                 self._set_outer(inner, blossom)
 
     def _even_position(self, b: int, x: int) -> int:
-        """Where x is on the cycle, turned round if need be so that an even number of steps leads there."""
+        """Return x's place on the cycle. The cycle is reversed if need be, so that the number of steps is even."""
         cycle = self._cycle[b]
         at = cycle.index(x)
         if at % 2:
@@ -142,7 +142,7 @@ class _Graph:
             x, y = parent, following
 
     def _meeting(self, x: int, y: int) -> int:
-        """Where the ways to the roots meet; 0 if these are different trees."""
+        """Return where the paths to the roots meet; 0 if these are different trees."""
         self._walk += 1
         while x or y:
             if x:

@@ -1,4 +1,4 @@
-"""What a refresh costs here: nanoseconds per unit of the windows' time, of which partial rows are the most.
+"""The cost of a refresh in this program: nanoseconds per unit of the windows' time, mostly for partial rows.
 
 Final folds are done for all windows of a tree in one pass over its partials, so ranges and slides of members do not add
 up as they do in the literature: a tree costs its records, its partial rows written and read, and its answers. What
@@ -21,7 +21,7 @@ from tidewheel.queries.signatures import EVERY_ROW, PREDICATES_MAX
 
 @dataclass(frozen=True)
 class Amounts:
-    """What is done per unit of the windows' time; beside it the constant that says what it costs."""
+    """The work per unit of the windows' time; each field names the constant that prices it."""
 
     trees: float  # refreshed: reading files' names, statements, committing
     records: float  # folded into partial rows
@@ -127,7 +127,7 @@ class MeasuredModel:
         return fixed + read * state.longest / constants.refresh * constants.read_ns + given / self._length
 
     def amounts(self, count: int, state: MeasuredState) -> Amounts:
-        """What makes up the cost of a tree."""
+        """Return the amounts of work of a tree."""
         predicates, rows, read = self._predicates_and_rows(count, state.kept)
         return Amounts(
             trees=1 / self._constants.refresh,
@@ -140,7 +140,7 @@ class MeasuredModel:
         )
 
     def _without_reports(self, count: int, kept: Kept) -> tuple[float, float]:
-        """What depends on edges and on what is kept alone, and the partial rows per unit that are read again."""
+        """Return the cost that depends on edges and `kept` alone, and the partial rows per unit that are read again."""
         constants = self._constants
         predicates, rows, read = self._predicates_and_rows(count, kept)
         amounts = Amounts(1 / constants.refresh, self._rate, self._rate * predicates, rows, 0.0, 0.0, 0.0)

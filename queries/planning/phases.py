@@ -1,4 +1,4 @@
-"""Where edges lie, as phases: (slide, shift) stands for all moments that are the shift modulo the slide.
+"""Edges as phases: (slide, shift) stands for all moments that equal the shift modulo the slide.
 
 A window cut by Pairs has one or two phases, a tree the union of its members'. Everything about edges is decided on
 phases, so neither offsets nor long periods cost anything here.

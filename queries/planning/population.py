@@ -19,7 +19,7 @@ from tidewheel.queries.signatures import EVERY_ROW
 
 @dataclass(frozen=True)
 class Kept:
-    """What a tree's partials are kept by."""
+    """The predicates and groups by which a tree keeps its partials."""
 
     predicates: frozenset[str]
     groups: frozenset[str]
@@ -32,7 +32,7 @@ class Kept:
 
 class Population(Protocol):
     def share(self, predicates: frozenset[str]) -> Fraction | float:
-        """Of records that satisfy at least one of these."""
+        """Return the share of records that satisfy at least one of the predicates."""
 
     def entries(self, kept: Kept, asked: str | None, fragments: Fragments) -> Fraction | float:
         """Partial rows per fragment, that a query of this predicate reads; of all predicates for None."""

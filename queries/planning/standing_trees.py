@@ -21,7 +21,10 @@ DAY_US = 86_400_000_000
 
 
 def planned_by(planner: str, known: Callable[[Sequence[Query]], Known], draw: Draw) -> Plan:
-    """Who shares a tree, by the measured cost. What is known of records is asked only where there is a choice."""
+    """Return a plan that shares trees by the measured cost.
+
+    It asks for figures of records only where there is a choice.
+    """
 
     def trees(queries: Sequence[Query]) -> list[list[Query]]:
         return [[query for query in queries if query.name in names] for names in _trees(queries, planner, known, draw)]
@@ -55,7 +58,7 @@ def _carried_out(planner: Planner, workload: Workload, model: ModelMaker, draw: 
 
 @dataclass(frozen=True)
 class Why:
-    """What a query costs where it is, in seconds of work a day: what it adds to its tree, and what it would alone."""
+    """The cost of a query in seconds of work a day: what it adds to its tree, and what it would cost alone."""
 
     is_kept: bool  # its partials were there before
     planner: str
@@ -78,5 +81,5 @@ def why(query: Query, sharing: Sequence[Query], known: Known, planner: str, *, i
 
 
 def seconds_a_day(cost: float) -> float:
-    """Of nanoseconds per microsecond."""
+    """Convert nanoseconds per microsecond to seconds a day."""
     return float(cost) * DAY_US / 1e9

@@ -1,4 +1,4 @@
-"""What planners are asked: queries as windows with predicates and group-bys, and how many records arrive."""
+"""The input of planners: queries as windows with predicates and group-bys, and how many records arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which queries of a group run together, and how often: the hybrid plan.
+"""The hybrid plan: which queries of a group run together, and how often.
 
 Queries of a group with one period are a *sub-group*. Sub-groups that are due at once run together, so a rarer one may
 cost less if it runs as often as a more frequent one: a *block* is sub-groups that share the shortest of their periods.
@@ -57,7 +57,7 @@ def due_share(periods: frozenset[int]) -> Fraction:
 
 
 def rate(plan: Iterable[Block], costs: RunCosts) -> Fraction:
-    """What a plan costs per slot."""
+    """Return the cost of a plan per slot."""
     blocks = list(plan)
     own = sum((Fraction(len(block.members) * costs.after) / block.period for block in blocks), Fraction(0))
     return own + (_dearest(blocks, costs) if costs.kind is SynopsisKind.BASIC else _by_window(blocks, costs))

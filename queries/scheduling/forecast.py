@@ -28,7 +28,7 @@ NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Scheduled:
-    """What is to be expected with so many seconds of work from one slot to the next."""
+    """A forecast of answers and delays, given seconds of work from one slot to the next."""
 
     budget_s: float
     interval_us: int
@@ -97,7 +97,7 @@ class _Load:
 
 
 def scheduled(assignment: Assignment, queries: Sequence[Query], known: Known, budget_s: float | None) -> Scheduled:
-    """By default a refresh has all the time from one slot to the next."""
+    """Forecast each scheduler. Without a budget, a refresh has all the time from one slot to the next."""
     budget = known.interval_us / 1e6 if budget_s is None else budget_s
     budget_ns = max(1, round(budget * NS))
     load = _Load({tree.name: load_of(_mine(queries, assignment, tree.name), known) for tree in assignment.trees})

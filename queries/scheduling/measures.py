@@ -1,4 +1,4 @@
-"""What a played schedule was worth: how many answers, how many of these were wanted, and how late they were.
+"""The worth of a played schedule: how many answers, how many of these were wanted, and how late they were.
 
 An answer that comes earlier than asked for counts as the share of the period that had passed: many early answers are
 no more useful than a few in time, and a mere count rewards them.
@@ -22,7 +22,7 @@ class Worth:
 
 
 def worth(runs: Iterable[Run], queries: Iterable[Periodic], after: int, updates: int) -> Worth:
-    """Of the versions (after, updates]; gaps begin with the last run before, or with the beginning."""
+    """Measure the versions (after, updates]; gaps begin with the last run before, or with the beginning."""
     ran: dict[str, list[int]] = {}
     for run in runs:
         for query in run.queries:

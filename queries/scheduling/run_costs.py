@@ -1,4 +1,4 @@
-"""What one run of queries that share a synopsis costs, in merges of its values and in what each query does after.
+"""The cost of one run of queries that share a synopsis: merges of its values, and each query's own work after them.
 
 - basic intervals: one scan from the youngest slot to the end of the longest window answers every window on its way;
 - a running synopsis: one difference for each different window;
@@ -51,7 +51,7 @@ class RunCosts:
         return sum(map(self.window, distinct))
 
     def window(self, count: int) -> Cost:
-        """Of one window by itself."""
+        """Return the cost of one window by itself."""
         if self.kind is SynopsisKind.RUNNING:
             return self.merge
         if self.kind is SynopsisKind.BASIC:

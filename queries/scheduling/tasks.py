@@ -36,7 +36,7 @@ class Task:
 
 
 class Company(StrEnum):
-    """Which tasks of the same group run with the one whose turn it is."""
+    """The tasks of the same group that run with the one whose turn it is."""
 
     NONE = "alone"
     EQUAL = "those equally due"
@@ -73,7 +73,7 @@ class Timetable(Protocol):
         """One more update has come."""
 
     def choose(self) -> list[tuple[Task, int]]:
-        """Who runs now, together, each with its `d`; nobody if nothing has to. They count as run."""
+        """Return the tasks that run now together, each with its `d`; none if nothing has to run. They count as run."""
 
 
 class CountDown:

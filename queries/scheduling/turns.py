@@ -1,4 +1,4 @@
-"""Whose answers are folded first when there may not be time for all: late-pending sharing, Algorithm 11.
+"""The order in which answers are folded when time is short: late-pending sharing, Algorithm 11.
 
 A tree's queries share the reading of its partials, so all of them that have answers due go along with the one whose
 turn it is: the one that is furthest behind. Answers are for fixed times, so nothing runs before it is due. What there
@@ -39,7 +39,7 @@ def turns(first_due: Mapping[str, int], tree_of: Mapping[str, str], slot_last: i
 
 
 def can_be_given(due: Iterable[DueAnswers], state: AnswerState, query: Query, stale: Sequence[int]) -> list[DueAnswers]:
-    """Those whose windows need no slot of these (ascending), whose partials wait to be made again."""
+    """Return the answers whose windows need none of the slots (ascending) with stale partials."""
     return [one for one in due if not any(_needs(state, query, report.at_us, stale) for report in one.reports)]
 
 

@@ -1,4 +1,4 @@
-"""What queries that are not registered yet would come to: the tree they would get, and what that does to all others.
+"""A forecast for queries that are not registered yet: the tree they would get, and its effect on all others.
 
 alias      the same query is there, answered at least as often
 attach     a tree that is kept serves: the next refresh answers
@@ -56,7 +56,7 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Stored:
-    """What is there: trees, the present, and whether all records of a slot's batch can still be read."""
+    """The state before the new queries: trees, the present, and whether a slot's batch can still be read whole."""
 
     kept: Kept
     axis: TimeAxis

@@ -27,7 +27,7 @@ class GivenSlots:
         return sum(max(0, min(last + 1, end) - max(start, first)) for start, last in ranges_since(self._ranges, first))
 
     def gaps_and_from(self, young: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Of the slots [first, last], ranges of those that no range has, and of all from a young one on."""
+        """Yield ranges of the slots [first, last]: those that no range has, and all from the slot `young` on."""
         at = first
         for start, end in ranges_since(self._ranges, first):
             if at < min(start, young):

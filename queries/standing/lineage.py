@@ -1,4 +1,4 @@
-"""What a batch of partials was made of, in a few texts that ride in its receipt and in the ledger.
+"""A few texts, in a batch's receipt and in the ledger, that say what the batch of partials was made of.
 
 source a1b2 0            the source's batch (attempt, erasure) that was folded
 covers all               every record of it was folded: exact for any report
@@ -48,13 +48,13 @@ class Coverage:
         return Coverage(Cover.SOME, why=self.why) if self.cover is Cover.LIVE else self
 
     def is_exact(self, slot_before: int) -> bool:
-        """Whether a report at the end of that slot, which counts the living or all, is covered."""
+        """Tell whether the partials cover a report at the end of that slot, whether it counts the living or all."""
         return self.cover is Cover.ALL or (self.cover is Cover.LIVE and slot_before >= self.since)
 
 
 @dataclass(frozen=True)
 class PartialLineage:
-    """Where a batch of partials comes from, and a digest of each of its fragments."""
+    """The origin of a batch of partials, and a digest of each of its fragments."""
 
     source: str
     coverage: Coverage

@@ -15,7 +15,7 @@ Inputs = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class StreamRecord:
-    """What the oracle needs to know of a valid record of a latest batch; `time_us` None is NULL."""
+    """A valid record of a latest batch, as the oracle needs it; `time_us` None is NULL."""
 
     slot: int
     time_us: int | None

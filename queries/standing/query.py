@@ -26,14 +26,14 @@ TOLD_LAST = ("rows", "complete", "revision", "source_version", "slots_late")
 
 
 class Counts(StrEnum):
-    """Which records of a window count: all that came, or those that are still alive at its end."""
+    """The records of a window that count: all that arrived, or those that are still alive at its end."""
 
     ARRIVED = "arrived"
     LIVE = "live"
 
 
 class Erasure(StrEnum):
-    """What happens to partials whose rows are gone when a key in them is forgotten."""
+    """The fate of partials with a forgotten key whose source rows are gone."""
 
     DELETE = "delete"
     KEEP = "keep"
@@ -156,7 +156,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Query:
-    """What a file means for one archive.
+    """A query file, compiled for one archive.
 
     `outputs`, `having` and `order_by` are SQL over the names of `groups` and over the calls, which they name
     `"call 0"`, `"call 1"`, ...
@@ -177,7 +177,7 @@ class Query:
 
     @cached_property
     def part(self) -> str:
-        """What its answers are stored under: its name, and a digest as a changed query is another one."""
+        """Return the part that stores answers: the name and a digest, so that a changed query is another part."""
         text = json.dumps(self.to_json(), sort_keys=True)
         return f"{self.name}@{blake2b(text.encode(), digest_size=PART_BYTES).hexdigest()}"
 

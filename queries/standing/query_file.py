@@ -27,7 +27,7 @@ _UNSAID: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Misfit:
-    """What does not fit between two keys, or between a key and the archive."""
+    """A contradiction between two keys, or between a key and the archive."""
 
     key: str
     wrong: str
@@ -65,7 +65,7 @@ def _second(one: QueryText) -> QueryText:
 
 
 def misfits(terms: Terms, axis: TimeAxis) -> Iterator[Misfit]:
-    """What of a query's terms does not fit the archive's slots."""
+    """Yield each term of a query that does not fit the archive's slots."""
     interval = axis.interval_us
     said = duration_text(interval)
     on_slots = terms.slide_us % interval == 0 and (terms.offset_us - axis.epoch_us) % interval == 0
@@ -103,7 +103,7 @@ def _faults(page: Page, *, several: bool) -> Iterator[Fault]:
 
 
 def _own_misfits(values: Mapping[str, Any]) -> Iterator[Misfit]:
-    """What a file's keys contradict in each other."""
+    """Yield the keys of a file that contradict each other."""
     if "query.window" in values and values["query.window"] is None and values.get("query.counts") is Counts.ARRIVED:
         yield Misfit("counts", "a window of everything alive counts what is alive", "remove the line")
     if ("query.order_by" in values) != ("query.limit" in values):

@@ -1,4 +1,4 @@
-"""What editors know of query files: a JSON schema, written from the table of fields.
+"""The JSON schema of query files for editors, written from the table of fields.
 
 It says less than the parser: which keys there are and what each may hold, nothing of SQL and of keys that depend on
 others.

@@ -1,4 +1,4 @@
-"""What the partials of a tree hold along time, added up once: what a window holds is the difference of two sums."""
+"""Running sums over a tree's partials: the content of a window is the difference of two sums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 @dataclass(frozen=True)
 class Reflection:
-    """What the partials of one tree hold along time, as sums from which each window's share is a difference."""
+    """The partials of one tree as running sums over time; the difference of two sums is the content of a window."""
 
     axis: TimeAxis
     tree: Tree
@@ -58,7 +58,7 @@ class Reflection:
         return total & DIGEST_MASK
 
     def digest(self, first: int | None, end: int, slot_first: int | None, slot_last: int) -> int:
-        """Of fragments [first, end), of slots [slot_first, slot_last], and of later ones that are not whole."""
+        """Digest the fragments [first, end), the slots [slot_first, slot_last], and later incomplete slots."""
         content = self.content(first, end)
         slots, marks, _, lacking = self._slots
         low = 0 if slot_first is None else bisect_left(slots, slot_first)
@@ -93,7 +93,7 @@ def hash_of(slot: int, text: str) -> int:
 
 
 def reflections(axis: TimeAxis, partials: Ledger, assignment: Assignment) -> dict[str, Reflection]:
-    """By tree, what its partials hold."""
+    """Return for each tree the sums over its partials."""
     lineages: dict[str, dict[int, PartialLineage]] = {tree.name: {} for tree in assignment.trees}
     for (slot, part), batch in partials.batches.items():
         if part in lineages:

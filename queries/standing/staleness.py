@@ -1,4 +1,4 @@
-"""What a refresh has to do, by comparison alone: of batches with lineages, of lineages with answers.
+"""The work of a refresh, found by comparison alone: batches with lineages, and lineages with answers.
 
 1. Partials of a (slot, tree) are stale if the source's batch is not the one that they were made of.
 2. An answer is stale if what its window holds is not what it was made of. Both are digests: fragments and covered slots
@@ -78,7 +78,7 @@ def slot_of_report(axis: TimeAxis, at_us: int) -> int:
 def stale_partials(
     axis: TimeAxis, now_us: int, source: Ledger, partials: Ledger, trees: Iterable[Tree]
 ) -> list[StalePartials]:
-    """Which batches of partials are not those of the source's batches, slot by slot, newest last."""
+    """Return the batches of partials that no longer match the source's batches, slot by slot, newest last."""
     found = []
     for tree in trees:
         # A record's time may lie ahead of its slot, so an older slot may reach into the oldest window.
@@ -96,7 +96,7 @@ def stale_partials(
 
 
 def _holds_forgotten(slot: int, known: Batch, source: Ledger, partials: Ledger) -> bool:
-    """Whether partials that no window asks for any more have rows alive, made before a forget."""
+    """Tell whether partials that no window needs any more hold live rows from before a forget."""
     now = source.batches.get((slot, ""))
     return now is not None and is_made_before_forget(known, now) and bool(cells_beyond(known, partials.watermark))
 
@@ -114,7 +114,7 @@ def _why_stale(slot: int, tree: Tree, source: Ledger, partials: Ledger) -> str:
 
 @dataclass(frozen=True)
 class AnswerState:
-    """What answers are compared with: the source's applied slots and the answers' ledger."""
+    """The state that answers are compared with: the source's applied slots and the answers' ledger."""
 
     axis: TimeAxis
     now_us: int
@@ -146,7 +146,7 @@ class AnswerState:
 
     @cached_property
     def slots_beyond(self) -> Mapping[str, list[int]]:
-        """Of which slots behind the last one there are answers of each query, ascending."""
+        """Return for each query the slots, ascending, behind the last one for which there are answers."""
         last, found = self.slot_last, dict[str, list[int]]()
         for slot, part in sorted(key for key in self.answers.batches if last is None or key[0] > last):
             found.setdefault(part, []).append(slot)
@@ -164,8 +164,11 @@ class _Compared:
 
 
 def due_of_each(state: AnswerState, queries: Iterable[Query], reflection: Reflection) -> dict[str, list[DueAnswers]]:
-    """What `due_answers` says of each of a tree's queries, by name. Cost: queries of the same terms that were given for
-    the same slots report at the same times and hold the same, so that is looked at once for all of them."""
+    """Return `due_answers` for each of a tree's queries, by name.
+
+    Cost: queries of the same terms that were answered for the same slots report at the same times and hold the same, so
+    they are compared once.
+    """
     alike: dict[tuple[Terms, Slots], list[_Compared]] = {}
     found = {}
     for query in queries:
@@ -226,7 +229,7 @@ def _given_kept(state: AnswerState, query: Query) -> Slots:
 
 
 def slots_past(state: AnswerState, queries: Iterable[Query]) -> dict[str, int]:
-    """By part, the slot before which nobody asks what a query was given for, where there are many such ranges.
+    """Return for each part with many ranges of answered slots the slot before which nobody asks for its answers.
 
     That is twice as long ago as answers are kept, so that clocks of several machines need not agree.
     """
@@ -285,7 +288,7 @@ def report_at(state: AnswerState, query: Query, reflection: Reflection, at_us: i
 
 
 def _digest(state: AnswerState, query: Query, reflection: Reflection, reports: Iterable[int]) -> str:
-    """Of all that the answers of these times are made of, and of the query itself."""
+    """Return the digest of the query and of all that its answers at these times are made of."""
     slices, total = reflection.tree.slices, 0
     for at_us in reports:
         first, last = slots_of_report(state, query, at_us)

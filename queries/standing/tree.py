@@ -29,7 +29,7 @@ HOLDING_MORE = {"concatenate": "each value with its time"}
 
 @dataclass(frozen=True)
 class Tree:
-    """What partial rows are kept by, and what they hold."""
+    """The keys and the content of partial rows that several queries share."""
 
     groups: tuple[Named, ...]
     time: str
@@ -95,7 +95,7 @@ class Tree:
         )
 
     def serves(self, query: Query, life_us: int) -> bool:
-        """Whether the query's answers follow from these partials as they are."""
+        """Tell whether the query's answers follow from these partials as they are."""
         terms = query.terms
         return (
             self.time == terms.time
@@ -120,7 +120,7 @@ def window_of(query: Query) -> Window:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Which tree serves each query."""
+    """The trees, and which of them serves each query."""
 
     trees: tuple[Tree, ...]
     tree_of: Mapping[str, str]  # query's name -> tree's name
@@ -171,7 +171,7 @@ def by_group_by(queries: Sequence[Query]) -> list[list[Query]]:
 
 
 def kind_of(query: Query) -> tuple[Any, ...]:
-    """What queries must have in common to share partials at all.
+    """Return what queries must have in common to share partials at all.
 
     Of windows without beginning, all that is older than anybody asks for can be one fragment, so they are a kind.
     """

@@ -45,7 +45,7 @@ def open_sandbox(paths: Iterable[str]) -> duckdb.DuckDBPyConnection:
 
 @cache
 def _spill_folder() -> str:
-    """Where large sorts and joins overflow to: for this user only, gone with this process."""
+    """Create the folder that large sorts and joins overflow to: for this user only, deleted with this process."""
     folder = tempfile.mkdtemp(prefix="tidewheel-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -1,4 +1,4 @@
-"""Which of a version's files a read has to open, and why it leaves the others alone.
+"""The files of a version that a read has to open, and the reasons to skip the others.
 
 The log knows the smallest and largest key of every file and the last moment one of its records is valid; a file
 that cannot hold an answer is not opened. A statistic that is missing never excludes a file.
@@ -17,7 +17,7 @@ from tidewheel.sql.keys.key_conditions import KeyCondition
 
 @dataclass(frozen=True)
 class Access:
-    """What one read opens of one version; why the other files are left alone is found out when somebody asks."""
+    """The files of one version that a read opens. The reasons to skip the others are worked out on demand."""
 
     version: int
     as_of_us: int

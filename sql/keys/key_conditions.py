@@ -1,4 +1,4 @@
-"""What a probe asks of the key, twice: as SQL for the records, and as a test of a file's minimum and maximum.
+"""The condition of a probe on the key, twice: SQL for the records, and a test of a file's minimum and maximum.
 
 Keys are tuples ordered column by column, and a condition may name only the first columns. A range is half-open,
 like all intervals here: [low, high), with no bound where an end is missing.
@@ -37,7 +37,7 @@ class KeyEquals:
     values: Values
 
     def excludes(self, minima: Sequence[Bound], maxima: Sequence[Bound]) -> bool:
-        """Whether no record between these bounds can match."""
+        """Tell whether no record between these bounds can match."""
         for value, low, high in zip(self.values, minima, maxima, strict=False):
             if (low is not None and value < low) or (high is not None and value > high):
                 return True
@@ -68,7 +68,7 @@ class KeyBetween:
     high: Values
 
     def excludes(self, minima: Sequence[Bound], maxima: Sequence[Bound]) -> bool:
-        """Whether no record between these bounds can match."""
+        """Tell whether no record between these bounds can match."""
         for i, (minimum, maximum) in enumerate(zip(minima, maxima, strict=True)):
             if i < len(self.low) and maximum is not None and maximum < self.low[i]:
                 return True

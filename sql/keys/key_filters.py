@@ -42,7 +42,7 @@ Stored = int | bytes  # a value as a file has it
 
 @dataclass(frozen=True)
 class Hashed:
-    """Where a value would be in a filter: what chooses the block, and the eight bits in it."""
+    """The place of a value in a filter: the number that chooses the block, and the eight bits in it."""
 
     chooser: int
     bits: int
@@ -192,7 +192,7 @@ def _place(chunk: pq.ColumnChunkMetaData) -> tuple[int, int] | None:
 
 
 def _blocks(whole: memoryview) -> memoryview | None:
-    """What lies behind a filter's header; None if it is not of the one kind that there is."""
+    """Return the blocks behind a filter's header; None if the filter is not of the one known kind."""
     end = bytes(whole[:_HEADER_BYTES_MAX]).find(_ONLY_KIND)
     if end < 2 or whole[0] != _LENGTH_FIELD:
         return None

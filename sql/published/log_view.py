@@ -58,7 +58,7 @@ def log_view(snapshot: Snapshot, view: Sql) -> Sql:
 
 
 def _read(files: Sql) -> Sql:
-    """Of all files that lie there those that are named, and of these the rows alive; a subquery."""
+    """Return a subquery for the live rows of the files that the log names, among all files that lie there."""
     name = quote_identifier(_FILE)
     options = f"hive_partitioning = false, union_by_name = true, filename = {quote_literal(_FILE)}"
     condition = f"there.{name} = alive.file AND there.valid_until > alive.as_of"

@@ -35,7 +35,7 @@ def published_view(snapshot: Snapshot, dialect: str) -> str:
 
 
 def published_name(snapshot: Snapshot) -> str:
-    """What the view is called: as the archive, and a derived one without the dot, which engines take for a schema's."""
+    """Return the view's name: the archive's, without a derived archive's dot, which engines take for a schema's."""
     return snapshot.definition.name.replace(".", "_")
 
 

@@ -30,7 +30,7 @@ def pandas_frame(table: pa.Table) -> pandas.DataFrame:
 
 
 def polars_frame(rows: Any) -> polars.DataFrame:
-    """Of whatever hands out Arrow."""
+    """Return a Polars frame of any object that exports Arrow."""
     with needed("for data frames of Polars"):
         import polars as pl
     return pl.DataFrame(rows)

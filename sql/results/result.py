@@ -71,7 +71,7 @@ class Result:
 
     @property
     def access(self) -> Access:
-        """What was opened of the one archive that was read."""
+        """Return the access of the only archive that was read; several archives are refused."""
         if len(self.reads) != 1:
             raise InvalidInput(f"{len(self.reads)} archives were read: {', '.join(self.reads)}", "look into reads")
         return next(iter(self.reads.values()))

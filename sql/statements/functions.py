@@ -19,7 +19,7 @@ _FILE = Path(__file__).parent / "functions.txt"
 
 
 class Kind(Enum):
-    """What a call may come to."""
+    """The effects that a call may have."""
 
     REPEATABLE = "repeatable"
     CLOCK_OR_CHANCE = "clock or chance"

@@ -1,4 +1,4 @@
-"""Which SQL of other people is run: one SELECT that reads a session's views, its macros and its own WITH queries.
+"""The check of other people's SQL: one SELECT that reads a session's views, its macros and its own WITH queries.
 
 The sandbox already keeps a statement from files that are not the version's. This check closes the rest: naming one
 of the version's files directly would show records that have expired, and COPY could write over it. It looks at
@@ -38,7 +38,7 @@ _PLAIN_NAME = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a query may read: views by name, and whether one of them can be probed."""
+    """The views that a query may read, by name, and whether one of them can be probed."""
 
     views: tuple[str, ...]
     probes: bool
@@ -52,7 +52,7 @@ class Surroundings:
 
     @property
     def functions(self) -> frozenset[str]:
-        """What may stand behind FROM with arguments: what reads nothing but these, and the macros."""
+        """Return the functions allowed behind FROM: those that read nothing but their arguments, and the macros."""
         taken = (name for name, kind in known_functions().tables.items() if kind in READING)
         return frozenset((*taken, *(PROBES if self.probes else ())))
 

@@ -99,7 +99,7 @@ class SelectParser:
             raise Refused(key, first_line(error), f"known columns are {', '.join(self.columns)}") from error
 
     def is_aggregate(self, node: Node) -> bool:
-        """Whether a function here folds records. Two names are scalar functions too, of more arguments."""
+        """Tell whether a function here folds records. Two names are scalar functions too, of more arguments."""
         if node.get("class") != "FUNCTION" or node["is_operator"]:
             return False
         name, count = node["function_name"].lower(), len(node["arguments"])
@@ -125,7 +125,7 @@ class SelectParser:
         return list(node[part])
 
     def _to_write(self, text: str) -> str:
-        """What to do about a text that cannot be parsed: as often as not, a column is a word of SQL as well."""
+        """Return the remedy for a text that cannot be parsed: as often as not, a column is a word of SQL as well."""
         query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
         words = {word for (word,) in self.connection.execute(query).fetchall()} & set(_WORD.findall(text.lower()))
         bare = [quote_identifier(name) for name in self.columns if name.lower() in words]

@@ -26,7 +26,7 @@ _SUMS = ("sum", "sum_of_squares", "product")
 
 
 def argument_of(sql_type: str) -> Argument:
-    """What the catalogue needs to know of a type."""
+    """Return the catalogue's argument for a type of DuckDB's."""
     for pattern, kind in _KINDS:
         if match := pattern.fullmatch(sql_type):
             return Argument(kind, int(match[1]) if kind is ArgumentKind.DECIMAL else 0)
@@ -34,7 +34,7 @@ def argument_of(sql_type: str) -> Argument:
 
 
 def is_nested(sql_type: str) -> bool:
-    """Whether values of a type are made of others."""
+    """Tell whether values of a type are made of other values."""
     return sql_type.startswith(("STRUCT(", "MAP(", "UNION(")) or sql_type.endswith("]")
 
 

@@ -1,4 +1,4 @@
-"""What a standing query's SQL means for an archive's columns: the select taken apart, everything typed.
+"""The compilation of a standing query's SQL for an archive's columns: the select taken apart, everything typed.
 
 1. Each text is read by DuckDB's own parser and must be expressions, nothing around them (`select_parser`).
 2. In the select, each aggregate becomes a *call*: its arguments are SQL over the record, and where it stood a column
@@ -127,7 +127,7 @@ class _Reading:
         self.outputs = [Named(name, sql, kind) for (name, sql), kind in zip(found, kinds, strict=True)]
 
     def read_rest(self) -> None:
-        """What speaks of groups and outputs by their names, and may name aggregates as well."""
+        """Read `having` and `order_by`, which speak of groups and outputs by name and may name aggregates as well."""
         if not self.outputs:
             return
         if self.text.having:
@@ -155,7 +155,7 @@ class _Reading:
         return [one.name for one in (*self.groups, *self.outputs)]
 
     def _condition(self, key: str, text: str) -> Node:
-        """What parses both ways: "1) OR (1" fails alone, "a AS b" in parentheses."""
+        """Parse the text both ways: "1) OR (1" fails alone, "a AS b" in parentheses."""
         self._one(key, text, self._names)
         return self._one(key, f"({text}\n)", self._names)
 

@@ -107,7 +107,7 @@ def _plot_answers(output: Output, queries: StandingQueries, name: str, answers: 
 
 
 def _tell_lacking(output: Output, queries: StandingQueries, name: str, answers: pa.Table) -> None:
-    """What somebody who reads these answers must know of them, and of the query's file."""
+    """Warn that answers are missing or incomplete, or that the query's file is wrong or was changed."""
     from tidewheel.views.queries import lacking
 
     for said in (lacking(name, output.archive, answers), queries.notice(name)):

@@ -1,4 +1,4 @@
-"""What comes before an archive: its file, and a shell that knows the commands."""
+"""Commands before there is an archive: its file, and a shell that knows the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands share: the archive argument, times, confirmations, --json and --debug."""
+"""The parts that commands share: the archive argument, times, confirmations, --json and --debug."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def archive_argument(*, required: bool = True) -> Callable[[F], F]:
 
 
 def _archives(context: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """What a shell offers; a path is completed by nobody better than the shell."""
+    """Complete archive names; a shell completes paths better itself."""
     return [name for name in known_archives() if name.startswith(begun)]
 
 

@@ -1,4 +1,4 @@
-"""What standing queries would share, what that costs, and how late their answers would be: plan."""
+"""The command `query plan`: what standing queries would share, what that costs, and how late answers would be."""
 
 from __future__ import annotations
 

@@ -179,20 +179,20 @@ for _name, _command in (("new", new), ("check", check), ("test", test), ("list",
 @click.option(
     "--node", type=NODE, default="1/1", help="Only the share of one of several nodes, as 2/4; run the others beside it."
 )
-@click.option("--from", "start", type=MOMENT, help="Make partials of this slot again, stale or not; see below.")
-@click.option("--to", "end", type=MOMENT, help="With --from, of all slots before this moment.")
+@click.option("--from", "start", type=MOMENT, help="Recompute the partials of this slot, stale or not; see below.")
+@click.option("--to", "end", type=MOMENT, help="With --from: of all slots from there to this moment.")
 def refresh(output: Output, archive: str, **how: Any) -> None:
-    """Bring the answers of an archive's standing queries up to date: what is stale is redone, and nothing else.
+    """Bring the answers of an archive's standing queries up to date. Only what is stale is recomputed.
 
-    With a budget, what there is no time for is left, and told. Every refresh does something, the oldest first, so
-    refreshes with however small budgets catch up; each answer tells how many slots late it came.
+    With --budget, the refresh reports what it had no time for. Every refresh does some work, the oldest first, so even
+    small budgets catch up. Each answer tells how many slots late it came.
 
-    With --node 2/4 it is the second of four that refresh side by side, on one machine or several: trees of partials are
-    shared out by what they cost, and each node computes which are its own. What one does not do, the next refresh does.
+    With --node 2/4 this is the second of four nodes that refresh side by side, on one machine or several. Each node
+    computes its own share of the trees of partials, by their cost. The next refresh does what a node left undone.
 
-    With --from, partials that are not as they were stored are mended: those of the slot, or of all slots from there
-    --to another moment, are made again from the records, and the answers that look into them and are still corrected.
-    The audit of partials and answers names the slots.
+    With --from, the refresh repairs partials that were damaged after they were stored. It recomputes the partials of
+    that slot from the records, or of all slots up to --to. It also recomputes the answers over them that are young
+    enough to be corrected. The audit of partials and answers names the slots.
 
     \b
     Examples:

@@ -36,7 +36,7 @@ def show_followed(
     view: Callable[[], RenderableType],
     follows: bool,
 ) -> None:
-    """What a command did, and then what became of the standing queries that ask the archive."""
+    """Show what a command did, then what became of the standing queries that ask the archive."""
     if not output.as_json:
         output.show(document, view)
     told = _told(output, archive) if follows else {}
@@ -75,7 +75,7 @@ def _follow(output: Output, archive: Archive) -> dict[str, Any]:
 
 
 def _refreshed(output: Output, archive: Archive) -> tuple[Refreshed | None, TidewheelError | None]:
-    """What a refresh did, and what kept queries from their answers, or it from all."""
+    """Refresh. Return what was done, and the error that kept some queries, or all, from their answers."""
     try:
         with output.working("bringing the answers of standing queries up to date"):
             done = archive.queries.refreshed()

@@ -1,4 +1,4 @@
-"""Where the demonstration works, and the care it takes: it deletes what an earlier one made, and nothing else."""
+"""The folders of the demonstration. It deletes what an earlier one made, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Places:
 
     @staticmethod
     def of(name: str, output: Output) -> Places:
-        """By the archive file of that name; where there is none yet, the one that comes with the program."""
+        """Find the places in the archive file of that name; write the program's own if there is none."""
         path = archives_folder() / f"{name}.toml"
         _write_if_absent(path, f"{name}.toml", "archive file", output)
         _write_if_absent(path.parent / "queries" / f"{name}.toml", f"{name}_queries.toml", "query file", output)

@@ -34,7 +34,7 @@ _PLANS_QUERY = "select plan, count(*) as flows, sum(bytes) as bytes from live gr
 
 @dataclass(frozen=True)
 class Script:
-    """Which slots come in groups, which is left out at first, which is corrected later."""
+    """The plot of the demonstration: the slots that come in groups, the one left out at first, the one corrected."""
 
     slots: range
     grouped: int

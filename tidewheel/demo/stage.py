@@ -50,7 +50,7 @@ _NEXT = (
 
 
 class Stage:
-    """What is shown of one demonstration, and the figures it found."""
+    """The screen of one demonstration, and the figures it found."""
 
     def __init__(self, output: Output, archive: str) -> None:
         self.output = output
@@ -68,7 +68,7 @@ class Stage:
         self._rest()
 
     def progress(self, step: str) -> None:
-        """What is being done right now; gone with the next words. The grid, while it turns, says enough."""
+        """Show the current step, until the next words. The turning grid shows progress enough."""
         if self._spinner is not None and not self._is_turning:
             self._spinner.update(step)
             self._spinner.start()

@@ -48,7 +48,7 @@ class AnswerPlot:
         return ", ".join(f"{group} = {value_text(row[group]) or None}" for group in self.groups)
 
     def series(self, output: str) -> dict[str, Series]:
-        """By the group's name: of those with the largest values the first few."""
+        """Return the first few groups with the largest values, by name."""
         found: dict[str, dict[int, float]] = {}
         for row in self.rows:
             if is_number(row[output]):

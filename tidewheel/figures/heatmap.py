@@ -38,7 +38,7 @@ _WIDTHS = (14, 9, 3)  # of a square with all figures, with the records, with the
 
 
 def marks_of(plan: Plan, receipt: Receipt) -> dict[SubIndex, str]:
-    """What a commit did to each sub-index that it touched."""
+    """Mark each sub-index that a commit touched."""
     changed = {change.file.subindex for change in (*plan.rewritten, *plan.dropped)}
     return {subindex: CHANGED if subindex in changed else APPENDED for subindex in receipt.subindices_touched}
 

@@ -96,7 +96,7 @@ def _step_us(span_us: int) -> int:
 
 
 def _draw_edges(axes: Axes, windows: Sequence[Window], top: float, bottom: float) -> None:
-    """Where partials of the tree end, over all that a window of it holds; times are before a report of all."""
+    """Draw where the tree's partials end, over the longest window; times count back from a report of all queries."""
     longest = max(window.length for window in windows)
     edges: set[int] = set()
     for slide, shift in frozenset[tuple[int, int]]().union(*map(phases_of, windows)):

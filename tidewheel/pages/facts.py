@@ -1,4 +1,4 @@
-"""What the pages show of archives, as frozen values; the same as JSON for other programs."""
+"""The facts about archives that the pages show, as frozen values; the same as JSON for other programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Health:
 
 @dataclass(frozen=True)
 class Bring:
-    """Whether the page has a button that brings the missing slots; what stands in its way, or who is at it already."""
+    """The page's button that brings the missing slots; `said` tells what prevents it, or who brings them already."""
 
     offered: bool = False
     said: str = ""

@@ -102,7 +102,7 @@ def gone_text(gone_us: int) -> str:
 
 
 def _log_text(status: Status) -> str:
-    """What the log quotes of a record stays for longer than its data files, unless its retention is short."""
+    """Tell when the log loses its quotes of records, if that is later than the data files."""
     deadline = status.deadline
     is_later = deadline.log_gone_us > deadline.data_gone_us
     return f"from the log by {gone_text(deadline.log_gone_us)}" if is_later else ""

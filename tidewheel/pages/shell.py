@@ -1,4 +1,4 @@
-"""What all pages have around them: the style, light or dark as the reader's system is, and the head.
+"""The frame of all pages: the head, and the style, light or dark as the reader's system is.
 
 A page runs no script, loads nothing and sends its forms to its own server, which its Content-Security-Policy holds
 whatever its texts say.

@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""The view of an audit's findings."""
 
 from __future__ import annotations
 

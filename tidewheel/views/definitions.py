@@ -1,4 +1,4 @@
-"""What an archive is: its definition and its layouts."""
+"""The view of an archive's definition and its layouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operation did, or would do: receipts and plans."""
+"""The views of operations, done or planned: receipts and plans."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def history_view(receipts: Iterable[tuple[int, Receipt]], axis: TimeAxis) -> Ren
 
 
 def deed_text(receipt: Receipt, axis: TimeAxis) -> str:
-    """What a version did, in a few words."""
+    """Describe a version in a few words."""
     name, slots = receipt.operation.value, sorted({one.slot for one in receipt.slots})
     if len(slots) > 1:
         return f"{name} of {len(slots)} slots from {slot_name(axis, slots[0])}"
@@ -171,7 +171,7 @@ def _slots_table(slots: Sequence[SlotReceipt], axis: TimeAxis) -> Table:
 
 
 def _topic_text(receipt: Receipt) -> Text | None:
-    """What was read of a topic; late and lost messages stand out."""
+    """Describe what was read of a topic; late and lost messages stand out."""
     read = [one.offsets for one in receipt.slots if one.offsets is not None]
     if not read:
         return None

@@ -64,7 +64,7 @@ def _standing_row(one: Standing) -> tuple[str, ...]:
 
 
 def lag_view(told: Sequence[Standing], archive: str) -> RenderableType:
-    """What a status tells of an archive's queries: how far their answers reach, those furthest behind first."""
+    """Show how far the answers of an archive's queries reach, those furthest behind first."""
     ordered = sorted(told, key=lambda one: (one.given_through is not None, -(one.lag_us or 0), one.query.name))
     lines = [f"query {one.query.name}: {_reach(one, archive)}" for one in ordered[:QUERIES_SHOWN]]
     hidden = len(told) - QUERIES_SHOWN
@@ -81,7 +81,7 @@ def _reach(one: Standing, archive: str) -> str:
 
 
 def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> RenderableType:
-    """What was stale and due, with the reasons, and the versions that came of it."""
+    """Show what was stale and due, with the reasons, and the versions that came of it."""
     gone = _dropped_line(done, dry_run=dry_run)
     if not (done.stale or done.due or done.answers_erased):
         rest = _left_line(done) or ("nothing else is stale" if done.wrong else "nothing is stale")
@@ -101,7 +101,7 @@ def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> Rendera
 
 
 def _dropped_line(done: Refreshed, *, dry_run: bool) -> str:
-    """Of which queries answers leave."""
+    """Name the queries whose answers are removed."""
     if not done.dropped:
         return ""
     names = ", ".join(done.names_dropped)
@@ -129,7 +129,7 @@ def followed_line(done: Refreshed) -> str:
 
 
 def _left_line(done: Refreshed) -> str:
-    """What there was no time for."""
+    """Tell what there was no time for."""
     left = done.left
     if not left:
         return ""
@@ -141,7 +141,7 @@ def _left_line(done: Refreshed) -> str:
 
 
 def explained_view(told: Explained) -> RenderableType:
-    """What stands behind a query."""
+    """Show the tree, the slots and the pending work of a query."""
     tree = told.tree
     covered = ", ".join(f"{number} cover {cover}" for cover, number in told.covered.items() if number)
     reasons = Counter([*(one.why for one in told.stale), *(one.why for one in told.due)])
@@ -164,7 +164,7 @@ def explained_view(told: Explained) -> RenderableType:
 
 
 def _techniques(told: Explained) -> Iterator[RenderableType]:
-    """What techniques would cost, then the reasons for which others are refused."""
+    """Show the cost of each technique, then the reasons for which others are refused."""
     fitting = [(one, one.cost) for one in told.techniques if one.cost]
     if fitting:
         counts, edges = " or ".join(map(count, told.plan.counts)), count(len(told.plan.edges))
@@ -227,7 +227,7 @@ def answers_view(answers: pa.Table) -> RenderableType:
 
 
 def lacking(name: str, archive: str, answers: pa.Table) -> str:
-    """What somebody who reads these answers must know: that none is there, or that some are not complete."""
+    """Return a warning that no answer is there, or that some are not complete."""
     why = f"tidewheel query explain {archive} {name} tells why"
     if not answers.num_rows:
         return f"query {name} has no answer here: {why} where that is not meant"

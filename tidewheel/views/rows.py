@@ -43,7 +43,7 @@ def rows_document(result: Result) -> dict[str, Any]:
 
 
 def document_head(result: Result) -> dict[str, Any]:
-    """What rows are exact for."""
+    """Return the versions and the moment for which rows are exact."""
     at = {"version": result.version} if len(result.versions) == 1 else {"versions": result.versions}
     return {**at, "as_of": iso(result.as_of_us)}
 

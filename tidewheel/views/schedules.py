@@ -39,7 +39,7 @@ def _load_line(told: Scheduled) -> str:
 
 
 def _late(told: Scheduled) -> RenderableType:
-    """Those that would be late as refreshes run, the latest first."""
+    """Show the answers that would be late as refreshes run, the latest first."""
     late = sorted((name for name, slots in told.late_slots.items() if slots > 0), key=lambda one: -told.late_slots[one])
     if not late:
         return "as refreshes run (CS-LP), every answer comes in its slot"

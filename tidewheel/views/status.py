@@ -83,7 +83,7 @@ def _applied(status: Status) -> Text | str:
 
 
 def _missing(status: Status, backfill: str) -> Text | str:
-    """By the schedule, where one is known; slots that it owes to nobody are told as well."""
+    """List the missing slots by the schedule, if one is known; slots that it does not owe are told as well."""
     if not status.missing and not status.slots_missing:
         return "no slot"
     if status.slots_missing or not status.has_schedule:

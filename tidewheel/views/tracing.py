@@ -1,4 +1,4 @@
-"""What came of playing a plan through the literature's engines."""
+"""The view of a plan's play through the literature's engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a vacuum deleted, or would delete."""
+"""The view of files that a vacuum deleted, or would delete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def vacuum_view(report: VacuumReport) -> RenderableType:
-    """What goes by kind, what has to wait for the grace period, and who holds what."""
+    """Show what goes by kind, what has to wait for the grace period, and who holds what."""
     waiting = Text(
         f"{count(report.awaiting_files)} files of {size(report.awaiting_bytes)} have left the archive "
         "and wait for their grace to pass"

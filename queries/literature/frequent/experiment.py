@@ -18,7 +18,7 @@ from tidewheel.queries.operations.frequent import Bound, TopList, bounds_of, top
 
 @dataclass(frozen=True)
 class Measures:
-    """What one window, or the mean of many, came to."""
+    """The figures of one window, or the mean of many windows."""
 
     threshold: float  # delta as a share of the window
     over: float  # items that exceed delta

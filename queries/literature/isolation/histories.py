@@ -39,7 +39,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Read:
-    """What a query read, in order; the last slide applied when it began and when it committed."""
+    """The versions that a query read, in order, and the last slide applied at its beginning and at its commit."""
 
     query: str
     versions: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Which isolation levels a history keeps (definitions 7.1 and 7.2), by the versions that were read.
+"""The isolation levels that a history keeps (definitions 7.1 and 7.2), decided by the versions that were read.
 
     WS    window-serializable: the versions are consecutive slides, none later than the commit
     SSI   strong snapshot isolation: WS, and at least as new as the query's start
@@ -22,7 +22,7 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True)
 class Levels:
-    """What is true of one query."""
+    """The levels that one query keeps."""
 
     read: Read
     window: bool

@@ -44,7 +44,7 @@ class Setting:
 
 @dataclass
 class Measured:
-    """What one run came to."""
+    """The figures of one run."""
 
     horizon_s: float
     committed: int = 0

@@ -21,7 +21,7 @@ from tidewheel.queries.planning.plan import Draw
 
 
 class Objective(Enum):
-    """What inserting compares: a node's cost afterwards, the increase of the total, or one to choose, one to decide."""
+    """The cost that chooses a node: its own afterwards, the increase of the total, or one to choose, one to decide."""
 
     NODE = "balance"
     INCREASE = "total"

@@ -1,4 +1,4 @@
-"""What Weave Share costs to run, in probes for common edges: the published ways to implement it, counted.
+"""The work of Weave Share itself, in probes for common edges, counted for each published way to implement it.
 
 They find the same plan, so it is made once, and the probes of each way are counted along:
 

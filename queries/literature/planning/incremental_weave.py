@@ -65,7 +65,7 @@ class PlanPoint:
 
 
 def is_drifted(points: Sequence[PlanPoint], now: PlanPoint, tolerance: Fraction) -> bool:
-    """Whether a full plan is due. With tolerance 0 it always is."""
+    """Tell whether a full plan is due. With tolerance 0 it always is."""
     if tolerance == 0:
         return True
     expected = expected_cost(points, now.requests)

@@ -85,7 +85,7 @@ class Registry:
     admitted: dict[str, Admission] = field(default_factory=dict)
 
     def told(self, query: Wanted, version: int) -> Admission:
-        """What registering it would come to; nothing is changed."""
+        """Tell how a query would be registered; nothing is changed."""
         if query.name in self.queries:
             raise InvalidInput(f"query {query.name} is there already", "remove it first, or choose another name")
         ways = (self._alias, self._attached, self._related, self._extended, self._backfilled)

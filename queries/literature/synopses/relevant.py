@@ -1,4 +1,4 @@
-"""Which synopses answer a query together, by their predicates: a cover, or more than that less what is too much.
+"""The choice of synopses that answer a query together: their predicates cover it, or cover more, less the excess.
 
 - Values that do not mind duplicates take any cover: synopses whose terms are, all together, the query's.
 - Others take a disjoint cover: no record satisfies terms of two of them. (A synopsis counts a record once even if two

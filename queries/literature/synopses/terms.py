@@ -36,7 +36,7 @@ class Term:
         return bool(value < self.constant if self.operator == "<" else value > self.constant)
 
     def is_disjoint(self, other: Term) -> bool:
-        """Whether no record satisfies both.
+        """Tell whether no record satisfies both terms.
 
         >>> [Term("x", "<", 5, whole).is_disjoint(Term("x", ">", 4, whole)) for whole in (True, False)]
         [True, False]

@@ -1,4 +1,4 @@
-"""What a slot of a synopsis holds, and what that allows."""
+"""The values that a slot of a synopsis holds, and what each of them allows."""
 
 from __future__ import annotations
 

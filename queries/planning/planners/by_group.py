@@ -1,4 +1,4 @@
-"""By Group: the rule that needs no figures. Requests of one group-by share a tree, others do not.
+"""The planner By Group needs no figures: requests of one group-by share a tree, others do not.
 
 No listing is printed: ours.
 """

@@ -23,7 +23,7 @@ def contiguous(loom: Loom, _: Draw) -> list[Tree]:
 
 
 def contiguous_table(loom: Loom) -> tuple[list[Cost], list[int]]:
-    """By first request: the cost of the best plan from there on, and where its first run ends."""
+    """Return for each first request the cost of the best plan from there on, and the end of its first run."""
     size = len(loom.singles)
     costs: list[Cost] = [0] * (size + 1)
     ends = [0] * size

@@ -33,7 +33,7 @@ def settle(loom: Loom, _: Draw) -> list[Tree]:
 
 
 def searched(loom: Loom) -> list[list[Tree]]:
-    """What each beginning settles to."""
+    """Return the plan that each starting plan settles to."""
     parts = _parts(loom)
     beginnings = _beginnings(loom, parts)
     if len(parts) > MANY:
