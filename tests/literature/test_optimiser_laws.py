@@ -239,7 +239,7 @@ def test_paths_add_up_to_the_cost_and_their_ratio_is_of_windows_alone():
         costs = path_costs(tree, query)
         assert sum(costs.cost.values()) == plan_cost(tree, query)
         assert sum(costs.benefit.values()) == plan_flow(tree, query).rate
-        windows = {name: Fraction(0) for name in query.names}
+        windows: dict[str, Any] = dict.fromkeys(query.names, 0)
         for part in _joins(tree):
             for side in (part.left, part.right):
                 for name in side.streams:

@@ -129,9 +129,9 @@ def test_tv_6_selections_by_rank():
     assert [one.name for one in by_rank(both.values())] == vector["order"]
     assert [rank(one) for one in both.values()] == fractions(vector["ranks"])
     query = window_query((WindowStream("A", Fraction(vector["rate"])),), (), tuple(both.values()))
-    found = best_plan(query)
-    assert (str(found.tree), found.value) == ("s2[s1[A]]", Fraction(3, 4))
-    assert list(cpu_shares(found.tree, query).values()) == pytest.approx(
+    best = best_plan(query)
+    assert (str(best.tree), best.value) == ("s2[s1[A]]", Fraction(3, 4))
+    assert list(cpu_shares(best.tree, query).values()) == pytest.approx(
         [float(one) for one in fractions(vector["shares"])]
     )
 
