@@ -42,6 +42,10 @@ class Refused(InvalidInput):
     exit_code = 3
 
 
+class NewerFormat(InvalidInput):
+    """A newer program wrote the archive: nothing is wrong with it, and this program must not touch it."""
+
+
 class Conflict(TidewheelError, RuntimeError):
     """Refresh and retry: somebody else changed the archive first."""
 

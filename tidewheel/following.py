@@ -35,7 +35,7 @@ def _lags(archive: Handle) -> tuple[tuple[str, int], ...]:
 
 def _pending_erasure(archive: Handle) -> PendingErasure | None:
     """The oldest forget that partials or answers did not follow. Cost, if there is one: the receipts of the archive."""
-    from tidewheel.local.derived.sources import derived_job, is_there
+    from tidewheel.local.derived.neighbours import derived_job, is_there
     from tidewheel.storage.ledger_store import all_receipts, ledger_of
 
     derived = [derived_job(archive.job, kind) for kind in DERIVED_KINDS]

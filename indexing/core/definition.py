@@ -13,7 +13,7 @@ from typing import Any
 
 from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.errors import InvalidInput, NewerFormat
 
 FORMAT_VERSION = 1
 # The columns tidewheel adds to every record, and the partition columns of the table.
@@ -109,9 +109,9 @@ class Definition:
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Definition:
-        version = values.get("format_version")
-        if not isinstance(version, int) or version > FORMAT_VERSION:
-            raise InvalidInput(
+        version = values["format_version"]
+        if version > FORMAT_VERSION:
+            raise NewerFormat(
                 f"the archive has format version {version}, this program reads up to {FORMAT_VERSION}",
                 "upgrade tidewheel",
             )

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.local.derived.batch_reader import reader_of
-from tidewheel.local.derived.sources import derived_job, is_there, kept_trees
+from tidewheel.local.derived.neighbours import derived_job, is_there
+from tidewheel.local.derived.sources import kept_trees
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Counts, Erasure
 from tidewheel.storage.ledger_store import ledger_of

@@ -11,7 +11,7 @@ import duckdb
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.errors import Damaged, TidewheelError
-from tidewheel.local.derived.sources import derived_job, is_there
+from tidewheel.local.derived.neighbours import derived_job, is_there
 from tidewheel.sql.file_faults import READ_ERRORS, faulty_file, undecodable_file
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import open_snapshot

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from tidewheel.commits.archive import ArchiveJob
@@ -18,6 +17,7 @@ from tidewheel.commits.operations.observe import observe
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.answers.owed_slots import owed_of, with_owed, without_owed
+from tidewheel.local.derived.neighbours import derived_job, is_there
 from tidewheel.local.derived.put import create_derived, definition_of, redefine
 from tidewheel.local.partials.stored_columns import (
     ANSWER_COLUMNS,
@@ -40,31 +40,7 @@ from tidewheel.local.standing.stored_queries import (
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import NOTHING_KEPT, Assignment, Kept, Plan, Tree, assigned
 from tidewheel.storage.ledger_store import ledger_of
-from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import Snapshot
-
-
-def derived_job(job: ArchiveJob, kind: str) -> ArchiveJob:
-    """The partials or answers of an archive, as operations take them."""
-    return replace(job, location=job.location.derived(kind), file=None, called="")
-
-
-def source_job(job: ArchiveJob, name: str) -> ArchiveJob:
-    """The archive that a derived one of that name is derived from: the one beside it."""
-    uri = job.location.uri
-    suffix = name[name.rindex(".") :]
-    if not uri.endswith(suffix):
-        raise InvalidInput(
-            f"{name} is derived from an archive that lies beside it, and {uri} does not end in {suffix}",
-            "move it back beside its archive",
-        )
-    return replace(job, location=Location(uri.removesuffix(suffix)), called="")
-
-
-def is_there(job: ArchiveJob) -> bool:
-    if job.newest is not None and job.newest.has_opened(job.location):
-        return True
-    return DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options)
 
 
 def kept_trees(job: ArchiveJob) -> Kept:

@@ -14,8 +14,9 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import first_line
 from tidewheel.local.answers.by_sql import Folder
 from tidewheel.local.derived.batch_reader import SlotReader, present_us, reader_of
+from tidewheel.local.derived.neighbours import derived_job, is_there
 from tidewheel.local.derived.put import PART
-from tidewheel.local.derived.sources import derived_job, is_there, kept_trees
+from tidewheel.local.derived.sources import kept_trees
 from tidewheel.local.partials.fold import aggregate_of
 from tidewheel.local.partials.partial_store import loaded_partials
 from tidewheel.local.partials.stored_columns import answer_columns

@@ -28,9 +28,10 @@ from tidewheel.local.answers.answer_table import Folded
 from tidewheel.local.answers.by_sql import Folder
 from tidewheel.local.derived.batch_reader import SlotReader, present_us, reader_of
 from tidewheel.local.derived.damage import damage_named
+from tidewheel.local.derived.neighbours import derived_job, source_job
 from tidewheel.local.derived.put import PART, completed, expiration_slots
 from tidewheel.local.derived.row_hashes import hashes_before, hashes_of
-from tidewheel.local.derived.sources import derived_job, kept_trees, source_job, stored_queries
+from tidewheel.local.derived.sources import kept_trees, stored_queries
 from tidewheel.local.partials.distinct_sketches import installed
 from tidewheel.local.partials.fold import PartialBuilder, inputs_of
 from tidewheel.local.partials.make import BatchFolder

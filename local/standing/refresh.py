@@ -27,18 +27,11 @@ from tidewheel.local.answers.unchanged import corrected
 from tidewheel.local.derived.batch_reader import SlotReader, present_us, reader_of
 from tidewheel.local.derived.budget import Budget, Left
 from tidewheel.local.derived.follow_undo import follow_undo
+from tidewheel.local.derived.neighbours import derived_job, is_there
 from tidewheel.local.derived.overtaken import Overtaken, Precedence
 from tidewheel.local.derived.put import PartRows, put
 from tidewheel.local.derived.remove import parts_beside, remove_parts
-from tidewheel.local.derived.sources import (
-    Derived,
-    derive,
-    derived_job,
-    is_there,
-    kept_trees,
-    slots_observed,
-    tell_owed,
-)
+from tidewheel.local.derived.sources import Derived, derive, kept_trees, slots_observed, tell_owed
 from tidewheel.local.partials.make import BatchFolder
 from tidewheel.local.partials.memory.partial_rows import PartialRows
 from tidewheel.local.standing.compare_stale import answer_state, stale_now

@@ -28,7 +28,7 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.findings import Finding
 from tidewheel.local.answers.by_sql import Folder
 from tidewheel.local.answers.ways import fold
-from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.distinct_sketches import HllSketches, installed
 from tidewheel.local.partials.memory.tree_rows import TreeRows
 from tidewheel.local.partials.partial_store import digests

@@ -268,15 +268,29 @@ def test_unknown_features_are_refused(table, change, named):
         open_reader(table)
 
 
-def test_a_newer_format_is_refused(table):
+def _alter_definition(table, old, new):
     def change(line):
         for field in json.loads(line.get("metaData", {}).get("schemaString", '{"fields": []}'))["fields"]:
             if "tidewheel" in field["metadata"]:
                 text = line["metaData"]["schemaString"]
-                line["metaData"]["schemaString"] = text.replace('\\"format_version\\": 1', '\\"format_version\\": 2')
+                assert old in text
+                line["metaData"]["schemaString"] = text.replace(old, new)
 
     _alter_log(table, change)
+
+
+def test_a_newer_format_is_refused(table):
+    _alter_definition(table, '\\"format_version\\": 1', '\\"format_version\\": 2')
     with pytest.raises(InvalidInput, match="format version 2"):
+        open_reader(table)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("format_version", "format_versiom"), ('\\"interval_us\\": 3', '\\"interval_us\\": -3')]
+)
+def test_a_definition_that_never_was_is_damage(table, old, new):
+    _alter_definition(table, old, new)
+    with pytest.raises(Damaged, match="the definition in the Delta log"):
         open_reader(table)
 
 

@@ -14,7 +14,7 @@ from tests.support.archives.refreshed_archive import audit_is_clean, event, quer
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.operations.forget import forget
 from tidewheel.indexing.core.slots import micros
-from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.refresh import refresh

@@ -20,9 +20,10 @@ from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.derived import row_hashes
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.derived.put import PartRows, put, redefine
 from tidewheel.local.derived.row_hashes import hashes_before, hashes_of
-from tidewheel.local.derived.sources import answered_queries, derived_job
+from tidewheel.local.derived.sources import answered_queries
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.storage.ledger_store import ledger_of
 

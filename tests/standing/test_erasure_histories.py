@@ -26,7 +26,7 @@ from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.core.guards import Confirmations
 from tidewheel.indexing.core.layouts import Strategy
 from tidewheel.indexing.core.slots import micros
-from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Erasure, Query

@@ -12,7 +12,7 @@ from tidewheel.commits.operations.undo import undo
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Batch
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing import staleness

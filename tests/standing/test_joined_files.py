@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 
 from tests.support.archives.local_archive import LocalArchive
 from tests.support.archives.refreshed_archive import answers, event, query_of
-from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.standing.refresh import Refresh
 

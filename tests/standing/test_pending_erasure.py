@@ -12,7 +12,7 @@ from tidewheel.commits.operations.forget import forget
 from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.rules.health import PendingErasure
 from tidewheel.indexing.rules.pending_erasure import pending_erasure
-from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.storage.ledger_store import all_receipts, ledger_of

@@ -16,6 +16,7 @@ from tests.support.archives.asked_archive import QUERIES, answers, asked_archive
 from tidewheel.cli import main
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.local.derived import sources
+from tidewheel.local.derived.neighbours import is_there
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.planning.load import node_of
@@ -62,7 +63,7 @@ def test_who_comes_second_uses_what_the_first_made(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
     by_group(tmp_path)
     seen: Counter[str] = Counter()
-    told_by = sources.is_there
+    told_by = is_there
 
     def not_yet(job: ArchiveJob) -> bool:
         seen[job.location.uri] += 1

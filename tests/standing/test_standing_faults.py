@@ -16,7 +16,7 @@ from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.operations.forget import forget
 from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query

@@ -8,7 +8,7 @@ from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.slots import micros
 from tidewheel.jobs.audit.compare import audit
-from tidewheel.local.derived.sources import derived_job
+from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.statements.select_parser import SelectParser
