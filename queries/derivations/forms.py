@@ -301,11 +301,16 @@ def _both(one: Row, other: Row, place: int) -> Row:
         min(one.until, other.until),
         place,
         one.time,
-        hash((one.row_hash, other.row_hash)),
+        combined(one.row_hash, other.row_hash),
         max(one.latest, other.latest),
         min(one.meets_until, other.meets_until),
         one.parts + other.parts,
     )
+
+
+def combined(one: int, other: int) -> int:
+    """Return the hash of a joined row: it follows from those of its parts, in any engine."""
+    return (one * 1_000_003 + other) % (2**61 - 1)
 
 
 def _by_values(rows: Iterable[Row]) -> Mapping[tuple[Any, ...], list[Row]]:

@@ -129,10 +129,13 @@ class World:
         for name in self.derived:
             self._derive(name)
 
-    def _step(self) -> None:
+    def step_source(self) -> None:
         source = self.chance.choice(list(self.sources.values()))
         steps = (self._update, self._replay, self._fill, self._forget, self._expire, self._undo, self._migrate)
         self.chance.choices(steps, (8, 2, 2, 2, 1, 1, 1))[0](source)
+
+    def _step(self) -> None:
+        self.step_source()
         if self.chance.random() < 0.5:
             self._derive(self.chance.choice(list(self.derived)))
         if self.chance.random() < 0.3:

@@ -1,0 +1,1 @@
+"""Statements of derived archives: parsed by DuckDB, and rewritten with ends and slots."""
