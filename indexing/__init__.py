@@ -1,1 +1,1 @@
-"""Decide: the pure core, standard library only."""
+"""The pure core: it decides, and imports the standard library alone."""

@@ -38,7 +38,7 @@ _WORD_UNITS = {
 
 
 def parse_duration(text: str) -> int:
-    """The duration in microseconds.
+    """Return the duration in microseconds.
 
     >>> parse_duration("1h30m"), parse_duration("PT1H")
     (5400000000, 3600000000)
@@ -51,7 +51,7 @@ def parse_duration(text: str) -> int:
 
 
 def duration_text(duration_us: int) -> str:
-    """The shortest way to write a duration; `parse_duration` reads it back.
+    """Return the shortest way to write a duration; `parse_duration` reads it back.
 
     >>> duration_text(5_400_000_000), duration_text(0)
     ('1h30m', '0s')
@@ -74,7 +74,7 @@ def _total(counts: tuple[str | None, ...], units: tuple[str, ...]) -> int:
 
 
 def _refusal(text: str) -> InvalidInput:
-    """The most helpful thing to say about a text that is no duration."""
+    """Return the most helpful thing to say about a text that is no duration."""
     if _CALENDAR.fullmatch(text.strip()):
         return InvalidInput("a month or a year has no fixed length", 'use a duration such as "1h", "7d" or "30d"')
     words = _WORDS.fullmatch(text.strip().lower())

@@ -1,4 +1,4 @@
-"""What is installed by choice: which extra of tidewheel brings a package, and the error that names the command.
+"""Optional packages: the extra of tidewheel that brings each, and the error that names the command.
 
 `pip install tidewheel` reads; whoever writes, schedules or draws installs more. A face that needs more says so where it
 imports it:
@@ -37,7 +37,7 @@ def install_command(extra: str) -> str:
 
 
 def not_installed(error: ModuleNotFoundError, wanted: str, state: str = "Nothing was changed") -> NotInstalled | None:
-    """What to tell of a failed import; None if it is not for want of a package.
+    """Return the error to raise for a failed import; None unless a package is missing.
 
     >>> print(not_installed(ModuleNotFoundError(name="pyspark.sql"), "to update an archive"))
     the Python package pyspark is needed to update an archive, and is not installed. Nothing was changed
@@ -54,7 +54,7 @@ def not_installed(error: ModuleNotFoundError, wanted: str, state: str = "Nothing
 
 @contextmanager
 def needed(wanted: str) -> Iterator[None]:
-    """Around imports of what an extra brings: NotInstalled in place of ModuleNotFoundError."""
+    """Wrap imports that need an extra: raise NotInstalled in place of ModuleNotFoundError."""
     try:
         yield
     except ModuleNotFoundError as error:

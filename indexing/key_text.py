@@ -16,7 +16,7 @@ from tidewheel.indexing.printable import counted
 
 
 def key_values(text: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """The values that a key's text names, for the first of its columns.
+    """Return the values that a key's text names, for the first of its columns.
 
     >>> key_values("a,b", ["host"]), key_values('"a,b",7', ["host", "port"]), key_values("a", ["host", "port"])
     (('a,b',), ('a,b', '7'), ('a',))
@@ -37,7 +37,7 @@ def key_values(text: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def whole_key(text: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """The same for a key that must name every column."""
+    """Return the values of a key that must name every column."""
     values = key_values(text, columns)
     if len(values) < len(columns):
         raise InvalidInput(
@@ -48,7 +48,7 @@ def whole_key(text: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def keys_in(text: str) -> list[str]:
-    """The keys of a file, one on each line. Only a line feed ends one: a key may hold Unicode's other line ends.
+    """Return the keys of a file, one on each line. Only a line feed ends one: a key may hold Unicode's other line ends.
 
     >>> keys_in("a\\n\\nb\\u2028c\\n")
     ['a', 'b\\u2028c']
@@ -57,7 +57,7 @@ def keys_in(text: str) -> list[str]:
 
 
 def key_remedy(columns: Sequence[str]) -> str:
-    """How to write one."""
+    """Return how to write a key."""
     return (
         f"write {','.join(columns)}: the values in this order with commas between them, one that holds a comma or a "
         'quote within "double quotes"'
@@ -65,7 +65,7 @@ def key_remedy(columns: Sequence[str]) -> str:
 
 
 def bytes_text(value: bytes) -> str:
-    """Bytes as they are printed, in tables, CSV and JSON.
+    """Return bytes as they are printed, in tables, CSV and JSON.
 
     >>> bytes_text(b"\\xff\\xfe"), bytes_text(b"")
     ('0xfffe', '0x')
@@ -74,7 +74,7 @@ def bytes_text(value: bytes) -> str:
 
 
 def text_bytes(text: str) -> bytes:
-    """The bytes that a text names: hex digits behind 0x, or else the text itself in UTF-8.
+    """Return the bytes that a text names: hex digits behind 0x, or else the text itself in UTF-8.
 
     >>> text_bytes("0xfffe"), text_bytes("0x"), text_bytes("é")
     (b'\\xff\\xfe', b'', b'\\xc3\\xa9')

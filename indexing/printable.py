@@ -14,7 +14,7 @@ _GOES_ON = "\n  "
 
 
 def printable(text: str) -> str:
-    """The text with what is not printable written out.
+    """Return the text with its unprintable characters written out.
 
     >>> printable("a\\x1b[2J\\nb")
     'a\\\\x1b[2J\\\\nb'
@@ -23,7 +23,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same for a message whose further lines are indented.
+    """Return a message with its unprintable characters written out; further lines stay, indented.
 
     >>> printable_lines("two faults:\\n  one\\n  two\\nError: no")
     'two faults:\\n  one\\n  two\\\\nError: no'
@@ -32,7 +32,7 @@ def printable_lines(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """What another program says over several lines, some in colours and with arrows, in one.
+    """Return the message of another program in one line; it comes in several, some in colours and with arrows.
 
     >>> one_line("Binder Error: no column x\\nCandidates: y\\n\\nLINE 1: select x\\n        ^")
     'Binder Error: no column x Candidates: y'
@@ -44,7 +44,7 @@ def one_line(text: str) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What went wrong, without what another program adds to it: candidates, hints and where it stands.
+    """Return the first line of an error, without the candidates, hints and places that another program adds.
 
     >>> first_line(ValueError("Binder Error: no column x\\nCandidates: y"))
     'Binder Error: no column x'
@@ -53,7 +53,7 @@ def first_line(error: Exception) -> str:
 
 
 def counted(number: int, thing: str, things: str = "") -> str:
-    """A number with its thing.
+    """Return a number with its thing.
 
     >>> counted(1, "slot"), counted(2000, "file"), counted(2, "sub-index", "sub-indices")
     ('1 slot', '2,000 files', '2 sub-indices')

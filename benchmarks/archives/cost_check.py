@@ -221,7 +221,7 @@ def medium_text(values: Mapping[str, Any], refresh_ns: Mapping[str, float], mach
     seconds = [f"{name.upper()} = {float(f'{value:.3g}')!r}" for name, value in values["constants"].items()]
     nanoseconds = [f"{name.upper()} = {float(f'{value:.4g}')!r}" for name, value in refresh_ns.items()]
     lines = "\n".join([*seconds, *nanoseconds])
-    return f'''"""What one medium asks for each thing done. Written by `python -m benchmarks adopt`; do not edit.
+    return f'''"""The seconds of one medium for each thing done. Written by `python -m benchmarks adopt`; do not edit.
 
 Fitted to {values["fitted_to"]}, on {machine["cores"]} cores of {machine["processor"]}, local disk; nanoseconds are of
 refreshes of standing queries.

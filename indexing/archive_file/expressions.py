@@ -53,7 +53,7 @@ _TAKEN = frozenset((*_WORDS.split(), *_FUNCTIONS.split()))
 
 
 def refuse_unrepeatable(expression: str) -> None:
-    """Refuse what another computation of the same record may answer otherwise, or what reads anything but the record.
+    """Refuse what may give another value for the same record, and what reads anything but the record.
 
     >>> refuse_unrepeatable("coalesce(until, at + interval 1 day)")
     >>> refuse_unrepeatable("cast('today' as date)")
@@ -80,7 +80,7 @@ def refuse_unrepeatable(expression: str) -> None:
 
 
 def _clock_word(outside: str, literals: list[str]) -> str:
-    """A word or a text that Spark takes for the moment at which it computes."""
+    """Return the word or text that Spark takes for the moment at which it computes."""
     if found := _CLOCK_WORDS.search(outside):
         return found[0]
     if special := next((one for one in literals if _SPECIAL_MOMENT.match(one)), ""):

@@ -17,7 +17,7 @@ TRIAL = "# (not tried)"
 
 
 def new_archive_file(name: str, sample: Sample, guess: Guess) -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     NAME.check(name)
     if not guess.keys:
         raise InvalidInput(
@@ -55,7 +55,7 @@ expiration_classes = {1 if guess.live_bytes < _SMALL_BYTES else 4}
 
 
 def _first_command(name: str, sample: Sample) -> str:
-    """What creates the archive: Parquet files say themselves which columns they have, so those of a slot are asked."""
+    """Return the command that creates the archive. Parquet files hold their own columns: it reads one slot's."""
     return f"tidewheel init {name}" + (" --slot START, of a slot that has data" if sample.format == "parquet" else "")
 
 

@@ -22,7 +22,7 @@ from tidewheel.indexing.toml.page import Page, faulty, page_content
 
 
 def parse_archive_file(text: str, file_name: str) -> ArchiveFile:
-    """The archive that a file's text describes; `InvalidInput` with all its faults (`values["faults"]`)."""
+    """Return the archive that a file's text describes; raise one error with all its faults (`values["faults"]`)."""
     page = Page(FORM, file_name, *page_content(text, file_name, FORM.reference))
     faults = [*page.unknown(), *page.read()]
     settings = Settings(page.values, page.given)
@@ -81,5 +81,5 @@ def _schedule(values: dict[str, Any]) -> Schedule:
 
 
 def _named(values: dict[str, Any], section: str) -> dict[str, Any]:
-    """A section's values by key; keys are named as the fields of the class they fill."""
+    """Return a section's values by key; keys are named as the fields of the class they fill."""
     return {field.key: values[field.place] for field in FORM.fields_of(section)}

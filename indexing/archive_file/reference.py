@@ -94,11 +94,11 @@ offset = "message_offset"
 
 
 def archive_file_reference() -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     sections = "".join(section_table(FORM, name) for name in FORM.sections)
     return f"{_OPENING}{sections}{_VALUES}{_SOURCES}## A full example\n\n```toml\n{full_example()}```\n"
 
 
 def full_example() -> str:
-    """A file that sets every key once, of keys that exclude each other only the first."""
+    """Return a file that sets every key once; of keys that exclude each other, only the first."""
     return full_page(FORM)

@@ -1,4 +1,4 @@
-"""What must hold between the keys of an archive file, and the defaults that depend on other keys.
+"""Rules between the keys of an archive file, and the defaults that depend on other keys.
 
 A rule sees the values that passed their own check. A value that did not is absent, and a rule that needs it
 stays silent: one mistake should give one fault.
@@ -38,7 +38,7 @@ class Settings:
 
     @property
     def source_kind(self) -> SourceKind | None:
-        """The kind that the one given selector stands for; None if there is none, or more than one."""
+        """Return the kind of source that the only given selector stands for; None for none or several."""
         kinds = [kind for place, kind in SELECTORS.items() if place in self.given]
         return kinds[0] if len(kinds) == 1 else None
 
@@ -64,7 +64,7 @@ _CRON_REMEDY = "write five cron fields whose runs start where slots start, or mo
 
 
 def settled(settings: Settings) -> dict[str, Any]:
-    """The checked values, with the defaults that other keys decide."""
+    """Return the checked values, with the defaults that other keys decide."""
     values = dict(settings.values)
     by_insertion = values.get("layout.kind") is LayoutKind.WAVE_BY_INSERTION
     values.setdefault("layout.expiration_classes", 1 if by_insertion else _DEFAULT_EXPIRATION_CLASSES)

@@ -1,5 +1,6 @@
-"""What a sample of records shows of the archive that could keep them: which columns say when a record begins and
-ends, which could be its key, how much would be alive. Guesses, each with what speaks for it; people decide.
+"""Guesses about the archive that could keep a sample of records: when records begin and end, the key, how much lives.
+
+Each guess comes with its reason; people decide.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class SampleColumn:
 
 @dataclass(frozen=True)
 class Life:
-    """How records live if one column is when they begin and another when they end."""
+    """How long records live if one column is their begin and another their end."""
 
     begins: str  # a column
     ends: str  # an expression, most often a column
@@ -74,7 +75,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Guess:
-    """What the sample suggests. `keys` holds candidates, the likeliest first; "" is what nothing speaks for."""
+    """The suggestions for one sample. `keys` holds candidates, the likeliest first; "" means that nothing suggests a
+    value.
+    """
 
     inserted_at: str
     expires_at: str
@@ -92,7 +95,7 @@ class Guess:
 
 
 def guessed(sample: Sample, now_us: int) -> Guess:
-    """All that can be read from the sample."""
+    """Return all guesses that the sample allows."""
     begins = _begins(sample)
     life = _life(sample, begins)
     interval, path = _interval(sample, begins)
@@ -116,7 +119,7 @@ def guessed(sample: Sample, now_us: int) -> Guess:
 
 
 def _begins(sample: Sample) -> SampleColumn | None:
-    """The moment that others follow; among equals the one whose name says so."""
+    """Return the moment that others follow; among equals the one whose name says so."""
     followed = {life.begins for life in sample.lives if life.share >= _SHARE_MIN}
     moments = [column for column in sample.columns if column.is_moment and column.nulls < max(sample.rows, 1)]
     return min(
@@ -132,7 +135,7 @@ def _life(sample: Sample, begins: SampleColumn | None) -> Life | None:
 
 
 def _keys(sample: Sample) -> list[SampleColumn]:
-    """What could be asked for: whole numbers and texts that are neither the same in all records nor mostly missing."""
+    """Return the columns that people could probe: whole numbers and texts, neither constant nor mostly missing."""
     keyed = [
         column
         for column in sample.columns
@@ -151,13 +154,13 @@ def _keys(sample: Sample) -> list[SampleColumn]:
 
 
 def _rank(name: str, words: tuple[str, ...]) -> int:
-    """Where the first word stands that a part of the name begins with; short words are whole parts."""
+    """Return the position of the first word that a part of the name begins with; a short word must be a whole part."""
     parts = _parts(name)
     return next((at for at, word in enumerate(words) if any(_says(part, word) for part in parts)), len(words))
 
 
 def _parts(name: str) -> list[str]:
-    """The words of a name, whichever way they are put together."""
+    """Return the words of a name, in snake case, camel case or with spaces."""
     return re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
 
 
@@ -176,7 +179,7 @@ def _says(part: str, word: str) -> bool:
 
 
 def _interval(sample: Sample, begins: SampleColumn | None) -> tuple[str, str]:
-    """How long the slot is that the sample holds, and the template of its path, if its path names its moment."""
+    """Return the length of the sample's slot, and the template of its path, if the path names its moment."""
     if begins is None or begins.first_us is None or begins.last_us is None:
         return "1h", ""
     span_us = begins.last_us - begins.first_us + 1
@@ -210,8 +213,7 @@ def _reasons(sample: Sample, begins: SampleColumn | None, life: Life | None, pat
 
 
 def counted_life(column: SampleColumn) -> tuple[str, int] | None:
-    """Of a number that says by its name how long a record is kept: what is added, and the length of one in
-    microseconds.
+    """Return the expression and the unit in microseconds of a number whose name says how long a record is kept.
 
     >>> counted_life(SampleColumn("keep_hours", "int", 0, 3))
     ('make_interval(0, 0, 0, 0, keep_hours)', 3600000000)
@@ -228,7 +230,7 @@ def counted_life(column: SampleColumn) -> tuple[str, int] | None:
 
 
 def archive_names(names: Iterable[str]) -> dict[str, str]:
-    """The name of each column in an archive: its own, unless the archive has a column of that name or cannot have it.
+    """Return the name of each column in an archive: its own, unless the archive has or forbids a column of that name.
 
     >>> archive_names(["bytes", "valid_until", "src ip"])
     {'bytes': 'bytes', 'valid_until': 'given_valid_until', 'src ip': 'src_ip'}
@@ -244,7 +246,7 @@ def archive_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def spark_name(name: str) -> str:
-    """A column as a schema of Spark names it.
+    """Return a column's name as a Spark schema writes it.
 
     >>> spark_name("bytes"), spark_name("src ip")
     ('bytes', '`src ip`')
@@ -253,6 +255,6 @@ def spark_name(name: str) -> str:
 
 
 def nice_duration(duration_us: int) -> str:
-    """A duration that is not shorter, as people say them."""
+    """Return the next duration that people would write, never a shorter one."""
     fitting = (text for text in _USUAL_LIVES if parse_duration(text) >= duration_us)
     return next(fitting, f"{-(-duration_us // MICROS_PER_UNIT['d'])}d")

@@ -74,7 +74,7 @@ def _options(value: object) -> dict[str, str]:
 
 
 def _flat(table: dict[str, object]) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Options by their key paths: TOML reads `kafka.topic = ...` as a table, Spark wants the dotted name."""
+    """Return options by their key paths: TOML reads `kafka.topic = ...` as a table, Spark wants the dotted name."""
     left: list[tuple[tuple[str, ...], object]] = [((name,), value) for name, value in reversed(table.items())]
     while left:
         path, value = left.pop()
@@ -94,7 +94,7 @@ def _option(path: tuple[str, ...], value: object, set_so_far: set[str]) -> tuple
 
 
 def _option_fault(name: str, value: object, set_so_far: set[str]) -> tuple[str, str]:
-    """What is wrong with an option, and the remedy; never its value, which may be a secret."""
+    """Return the fault of an option and its remedy; the option's value may be a secret, so neither holds it."""
     if not name or not name.isprintable():
         return "an option has no name that can be seen", "give it the name that Spark knows"
     if name in set_so_far:

@@ -23,7 +23,7 @@ _SAMPLE_DAYS = (1, 7, 31, 365, 366, 3653)
 
 
 def path_for_slot(template: str, start_us: int, end_us: int, slot: int) -> str:
-    """The path of one slot's batch.
+    """Return the path of one slot's batch.
 
     >>> path_for_slot("in/{start:%Y-%m-%d}/{slot:04d}", 0, 3_600_000_000, 7)
     'in/1970-01-01/0007'
@@ -52,7 +52,7 @@ def check_template(template: str) -> None:
 
 
 def shared_path(template: str, axis: TimeAxis) -> tuple[str, str, str] | None:
-    """Two slots that a checked template sends to the same path, and that path; None if no sample shows any.
+    """Return two slots that a checked template sends to one path, and that path; None if no sample shows any.
 
     The samples are the first slots of the archive, and slots a day, a week, a month and years on.
     """

@@ -1,4 +1,4 @@
-"""Which attempt's batch of a slot counts at a version: the latest committed one that no undo took back."""
+"""The batch of each slot that counts at a version: the latest committed one that no undo took back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_SOURCE = "none"  # of a slot that was undone
 
 
 def batches_at(receipts: Mapping[int, Receipt], version: int) -> dict[int, str]:
-    """The attempt of every slot's batch at a version. Cost: one walk back over the receipts."""
+    """Return the attempt of every slot's batch at a version. Cost: one walk back over the receipts."""
     batches: dict[int, str] = {}
     while version >= 0:
         receipt = receipts.get(version)
@@ -25,7 +25,7 @@ def batches_at(receipts: Mapping[int, Receipt], version: int) -> dict[int, str]:
 
 
 def batches_since(receipts: Iterable[tuple[int, Receipt]], version: int) -> frozenset[tuple[int, str]]:
-    """Every (slot, attempt) that counted at some version from one on, through the newest."""
+    """Return every (slot, attempt) that counted at some version from one on, through the newest."""
     known = dict(receipts)
     counted = set(batches_at(known, version).items())
     for at, receipt in known.items():
@@ -37,9 +37,10 @@ def batches_since(receipts: Iterable[tuple[int, Receipt]], version: int) -> froz
 
 
 def batch_in(receipts: Iterable[Receipt], slot: int, attempt: str) -> Batch:
-    """The batch that an attempt brought for a slot, and the last forget that may have taken something from it since.
+    """Return the batch that an attempt brought for a slot, and the last forget that may have taken something from it
+    since.
 
-    Under the name that it had before the ledger let it go: who remembers that one must see that a forget came after.
+    The batch keeps the name that it had before the ledger dropped it: who remembers the name must see the forget.
     """
     rows_in, brought, erasure = 0, -1, 0
     for receipt in receipts:
@@ -52,17 +53,17 @@ def batch_in(receipts: Iterable[Receipt], slot: int, attempt: str) -> Batch:
 
 
 def source_of(batch: Batch | None) -> str:
-    """How what is derived names the batch that it was made of: replaced or reached by a forget, it is another one."""
+    """Return the name of a batch for what is derived from it. A replaced or partly forgotten batch has another name."""
     return NO_SOURCE if batch is None else f"{batch.attempt} {batch.erasure}"
 
 
 def made_of(batch: Batch | None) -> str:
-    """The first line of the lineage of what was made of a batch."""
+    """Return the first line of the lineage of what was derived from a batch."""
     return f"source {source_of(batch)}"
 
 
 def is_made_before_forget(derived: Batch, now: Batch) -> bool:
-    """Whether what is derived of a batch was made before a forget that may have taken something from the batch.
+    """Tell whether a derived batch is older than a forget that may have taken something from its source.
 
     >>> is_made_before_forget(Batch("d", 1, lineage=("source a1 0",)), Batch("a1", 9, erasure=7))
     True

@@ -27,7 +27,7 @@ Cells = Mapping[int, Cell]  # by expiration slot
 
 
 def cells_to_json(cells: Cells) -> dict[str, list[Any]]:
-    """Hashes as hex text: they do not fit the integers of every JSON reader."""
+    """Return cells with hashes as hex text: they do not fit the integers of every JSON reader."""
     return {str(slot): [cell.rows, f"{cell.hash:016x}"] for slot, cell in sorted(cells.items())}
 
 

@@ -37,7 +37,7 @@ _REMEDY = f'use {", ".join(_PRESETS)}, {NEVER} or five fields such as "*/5 * * *
 
 
 def checked_cron(text: str) -> str:
-    """The text itself, if it is a preset or five fields within their bounds."""
+    """Return the text itself, if it is a preset or five fields within their bounds."""
     if text.startswith("@"):
         if text not in _PRESETS and text != NEVER:
             raise InvalidInput("unknown preset", _REMEDY)
@@ -55,7 +55,7 @@ def checked_cron(text: str) -> str:
 
 
 def preset_misfit(preset: str, axis: TimeAxis) -> str:
-    """Why the runs of a preset do not hold whole slots; empty if they do, or if it is no preset."""
+    """Return why the runs of a preset do not hold whole slots; empty if they do, or if it is no preset."""
     if preset not in _PRESETS:
         return ""
     run_us, start_day = _PRESETS[preset]
@@ -67,7 +67,7 @@ def preset_misfit(preset: str, axis: TimeAxis) -> str:
 
 
 def fitting_cron(axis: TimeAxis) -> str:
-    """The most frequent schedule whose runs hold whole slots: a preset, or one shifted as the epoch is; or nothing.
+    """Return the most frequent schedule whose runs hold whole slots: a preset, one shifted as the epoch is, or nothing.
 
     >>> fitting_cron(TimeAxis(MICROS_PER_UNIT["d"])), fitting_cron(TimeAxis(MICROS_PER_UNIT["d"], 30_600_000_000))
     ('@daily', '30 8 * * *')
@@ -79,7 +79,7 @@ def fitting_cron(axis: TimeAxis) -> str:
 
 
 def _shifted_cron(axis: TimeAxis) -> str:
-    """An hourly, daily or weekly schedule from where a slot starts, if that is on a whole minute."""
+    """Return an hourly, daily or weekly schedule from the start of a slot, if that is on a whole minute."""
     minute, rest = divmod(axis.epoch_us % axis.interval_us, MICROS_PER_UNIT["m"])
     if rest:
         return ""
@@ -94,7 +94,7 @@ def _shifted_cron(axis: TimeAxis) -> str:
 
 
 def values_of(field: str, name: str, first: int, last: int, words: tuple[str, ...]) -> set[int]:
-    """What a field that was checked stands for.
+    """Return the numbers that a checked field stands for.
 
     >>> sorted(values_of("1,5-9/2", "hour", 0, 23, ()))
     [1, 5, 7, 9]

@@ -20,7 +20,7 @@ _EPOCH = date(1970, 1, 1)
 
 
 def cron_misfit(text: str, axis: TimeAxis) -> str:
-    """Why the runs of a schedule do not hold whole slots; empty if they do."""
+    """Return why the runs of a schedule do not hold whole slots; empty if they do."""
     if not text or text.startswith("@"):
         return preset_misfit(text, axis)
     wrong = next((at for at in _starts(text, axis) if (at - axis.epoch_us) % axis.interval_us), None)
@@ -30,7 +30,7 @@ def cron_misfit(text: str, axis: TimeAxis) -> str:
 
 
 def runs_after(text: str, at_us: int) -> Iterator[int]:
-    """The starts of runs after a moment, soonest first; none of a schedule without runs.
+    """Yield the starts of runs after a moment, soonest first; none for a schedule without runs.
 
     >>> from itertools import islice
     >>> [iso(one) for one in islice(runs_after("0 8 * * 1-5", 0), 3)]  # the epoch was a Thursday
@@ -47,7 +47,7 @@ def runs_after(text: str, at_us: int) -> Iterator[int]:
 
 
 def newest_run(text: str, at_us: int) -> int | None:
-    """The last start of a run at or before a moment.
+    """Return the last start of a run at or before a moment.
 
     >>> iso(newest_run("0 8 * * 1-5", 4 * _DAY_US)), newest_run("@never", 0)
     ('1970-01-02T08:00:00Z', None)
@@ -63,7 +63,7 @@ def newest_run(text: str, at_us: int) -> int | None:
 
 
 def _starts(text: str, axis: TimeAxis) -> Iterator[int]:
-    """Starts of runs, until they only repeat what was seen of the slots."""
+    """Yield starts of runs, until they only repeat slots that were seen."""
     days = range((date(1970 + _YEARS, 1, 1) - _EPOCH).days)
     if _DAY_US % axis.interval_us:
         return _starts_on(text, days)
@@ -72,7 +72,7 @@ def _starts(text: str, axis: TimeAxis) -> Iterator[int]:
 
 
 def _starts_on(text: str, days: Iterable[int]) -> Iterator[int]:
-    """Starts on some days, which are numbered from the epoch on."""
+    """Yield the starts on some days, which are numbered from the epoch on."""
     fields = PRESET_FIELDS.get(text, text).split()
     minutes, hours, dates, months, weekdays = (
         values_of(field, *bounds) for field, bounds in zip(fields, FIELDS, strict=True)

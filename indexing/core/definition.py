@@ -1,4 +1,4 @@
-"""What an archive is: the part stored with the table, and the part that stays in the archive file.
+"""An archive's description: one part stored with the table, one part that stays in the archive file.
 
 `Definition` rides in the table itself, so a reader needs nothing but the table's path. `ArchiveFile` adds what
 only writers need: where batches come from, how records are judged, when updates run.
@@ -25,14 +25,14 @@ RESERVED_COLUMNS = frozenset(STORED_COLUMNS + PARTITION_COLUMNS)
 
 
 class Clock(StrEnum):
-    """What 'now' means for reads and guards: the wall clock, or the end of the data."""
+    """The meaning of "now" for reads and guards: the wall clock, or the end of the data."""
 
     WALL = "wall"
     DATA = "data"
 
 
 class Verdict(StrEnum):
-    """What a policy does with a record that breaks its rule."""
+    """The verdict of a policy on a record that breaks its rule."""
 
     QUARANTINE = "quarantine"
     REJECT = "reject"
@@ -137,7 +137,7 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True)
 class Source:
-    """Where the batch of a slot comes from.
+    """The source of a slot's batch.
 
     files:  a Spark file format, one `path` template per slot ({start:%Y-%m-%d/%H}, {end:...}, {slot})
     reader: any Spark reader; `time_column` selects the rows of an interval and gives each its slot
@@ -164,7 +164,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Policy:
-    """What happens to a record that breaks a rule; every default loses nothing."""
+    """The verdict on a record for each rule that it breaks; every default loses nothing."""
 
     malformed: Verdict = Verdict.QUARANTINE
     null_expiry: Verdict = Verdict.QUARANTINE
@@ -190,7 +190,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Sharing:
-    """Who decides which standing queries share partials, and how many tasks refresh."""
+    """How standing queries share partials: which planner decides, and how many tasks refresh."""
 
     planner: str = "Settle"
     nodes: int = 1
@@ -216,7 +216,7 @@ class ArchiveFile:
     queries: Sharing = Sharing()
 
     def definition(self, salt: str) -> Definition:
-        """The half of this file that a new table stores."""
+        """Return the half of this file that a new table stores."""
         return Definition(
             name=self.name,
             key=self.key,

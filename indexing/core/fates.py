@@ -1,4 +1,4 @@
-"""What becomes of a record that is not stored, as the numbers by which attempts write it beside their files."""
+"""Fates of records that are not stored, as the numbers that attempts write beside their files."""
 
 FATES = -1  # the layout number of what is not stored
 COUNTED, QUARANTINED = 0, 1  # its rows: without and with values
@@ -12,7 +12,7 @@ MALFORMED = RULES.index("malformed")
 
 
 def unstored_fate(slot: int, expiration: int) -> int:
-    """Why a record that came in a slot and is dead by then was not stored.
+    """Return why a record that came in a slot and is dead by then was not stored.
 
     >>> unstored_fate(5, 5) == SHORT_LIVED, unstored_fate(5, 6) == DEAD_ON_ARRIVAL
     (True, True)

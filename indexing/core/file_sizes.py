@@ -1,4 +1,4 @@
-"""How many rows a data file and a row group hold, and what a sub-index will get, whoever writes them."""
+"""Sizes for whoever writes: rows of a data file and of a row group, and the bytes a sub-index will get."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROW_BYTES_DERIVED = 50  # of partials and answers: a few numbers
 
 
 def rows_per_file(state: TableState, generation: Generation) -> int:
-    """By the mean row of what is stored; a guess where nothing is."""
+    """Return the rows of a file, by the mean row of the stored files; an empty archive has a guess."""
     assumed = ROW_BYTES_DERIVED if state.definition.derived else ROW_BYTES_ASSUMED
     rows = sum(file.rows for file in state.files)
     row_bytes = sum(file.bytes for file in state.files) / rows if rows else assumed
@@ -19,13 +19,13 @@ def rows_per_file(state: TableState, generation: Generation) -> int:
 
 
 def rows_expected(state: TableState, plan: Plan) -> int:
-    """What an update will read: the files to rewrite, and batches like the largest that is still known."""
+    """Return the rows that an update will read: the files to rewrite, and batches like the largest one known."""
     batch = max((record.rows_in for record in state.ledger.records.values()), default=0)
     return sum(change.file.rows for change in plan.rewritten) + len(plan.slots) * batch
 
 
 def rows_per_group(rows_per_file: int, target_bytes: int) -> int:
-    """Row groups are small, so that a probe reads little; of wide records even fewer rows.
+    """Return the rows of a row group: few, so that a probe reads little; for wide records even fewer.
 
     >>> rows_per_group(1_000_000, 128 * 1024 * 1024), rows_per_group(1_000, 128 * 1024 * 1024)
     (7813, 8)
@@ -34,7 +34,7 @@ def rows_per_group(rows_per_file: int, target_bytes: int) -> int:
 
 
 def expected_sizes(state: TableState, plan: Plan) -> dict[SubIndex, int]:
-    """Bytes each sub-index will get, as far as the state tells: to share the work out evenly."""
+    """Return the bytes that each sub-index will get, as far as the state tells: to share the work out evenly."""
     sizes: dict[SubIndex, int] = {}
     for change in plan.rewritten:
         sizes[change.file.subindex] = sizes.get(change.file.subindex, 0) + change.file.bytes

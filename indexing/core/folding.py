@@ -1,8 +1,7 @@
 """Receipts folded into a ledger, one after the other. Cost: what each receipt changes, not what is alive.
 
-Cells leave when the watermark passes them and batches when it has left them behind, so each is kept in a heap by when
-that is: a receipt looks at the heads only. An entry may be out of date, as its slot was replaced meanwhile: what
-is popped is looked at anew.
+Cells leave when the watermark passes them, and batches when it has left them behind. A heap keeps each by that moment,
+so a receipt looks at the heads only. A replaced slot leaves an outdated entry: what is popped is checked again.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from tidewheel.indexing.core.slots import ranges_since, with_slots
 
 
 def fold(ledger: Ledger, version: int, receipt: Receipt, span: int) -> Ledger:
-    """The ledger after one more receipt; a version that is already folded in changes nothing."""
+    """Return the ledger after one more receipt; a version that is already folded in changes nothing."""
     return fold_all(ledger, [(version, receipt)], span)
 
 
 def fold_all(ledger: Ledger, receipts: Iterable[tuple[int, Receipt]], span: int) -> Ledger:
-    """The ledger after some more receipts. Cost: the ledger, copied once, and what the receipts change."""
+    """Return the ledger after some more receipts. Cost: the ledger, copied once, and what the receipts change."""
     folding = _Folding(ledger, span)
     for version, receipt in sorted(receipts, key=lambda one: one[0]):
         if version > folding.version:
@@ -34,7 +33,7 @@ def fold_all(ledger: Ledger, receipts: Iterable[tuple[int, Receipt]], span: int)
 
 
 class _Folding:
-    """A ledger that is being added to."""
+    """A ledger while receipts are added to it."""
 
     def __init__(self, ledger: Ledger, span: int) -> None:
         self.span = span
@@ -73,14 +72,16 @@ class _Folding:
 
     @cached_property
     def _expiring(self) -> list[tuple[float, int]]:
-        """When the first cell of each slot expires; those that have none go at the next look."""
+        """Return a heap of the moments at which each slot's first cell expires; slots without cells go at the next
+        check.
+        """
         heap = [(_first(record), slot) for slot, record in self.records.items()]
         heapify(heap)
         return heap
 
     @cached_property
     def _ageing(self) -> tuple[list[BatchKey], list[BatchKey]]:
-        """The batches of whole slots and those of named parts, the oldest first."""
+        """Return the batches of whole slots and those of named parts, the oldest first."""
         heaps: tuple[list[BatchKey], list[BatchKey]] = ([], [])
         for key in self.batches:
             heaps[bool(key[1])].append(key)
@@ -118,7 +119,7 @@ class _Folding:
                 self.records[slot] = replace(record, generation=receipt.generation)
 
     def _cells_after(self, one: SlotReceipt) -> Cells:
-        """The cells of a slot when a batch has come: a named part replaces its own rows, an unnamed one all of them."""
+        """Return a slot's cells after a batch: a named part replaces its own rows, an unnamed one all rows."""
         record = self.records.get(one.slot)
         if not one.part or record is None:
             return one.cells
@@ -149,7 +150,7 @@ class _Folding:
             self._put_batch(one.key, _batch_of(one, receipt.attempt, self.batches.get(one.key)))
 
     def _mark_forgotten(self, receipt: Receipt) -> None:
-        """Where a forget found records, or where some had left the archive that it may have covered."""
+        """Mark the batches that the forget may have touched: it found records there, or some had left before it."""
         bound, found = max(one.slot_max for one in receipt.tombstones), {slot for slot, _ in receipt.forgotten}
         named = None if receipt.forgotten_in is None else frozenset(receipt.forgotten_in)
         for key, batch in self.batches.items():
@@ -159,7 +160,7 @@ class _Folding:
                 self.batches[key] = replace(batch, erasure=receipt.head)
 
     def _lies_whole(self, key: BatchKey, batch: Batch) -> bool:
-        """Whether every record that came is alive in the archive: a forget that found none of them took nothing."""
+        """Tell whether every record that came is alive: then a forget that found none of them took nothing."""
         record = self.records.get(key[0])
         if key[1] or record is None or record.attempt != batch.attempt:
             return False
@@ -179,7 +180,7 @@ class _Folding:
             self.applied_parts[part] = ranges_since(self.applied_parts.get(part, ()), slot)
 
     def _expire(self, watermark: int) -> None:
-        """Cells up to the watermark, records without any, and tombstones of what cannot be alive."""
+        """Remove cells up to the watermark, records without any, and tombstones that no live record needs."""
         heap = self._expiring
         while heap and heap[0][0] <= watermark:
             slot = heappop(heap)[1]
@@ -196,8 +197,10 @@ class _Folding:
         self.tombstones = tuple(dict.fromkeys(relevant))
 
     def _leave_behind(self, watermark: int) -> None:
-        """Batches too old to matter: a whole slot is told of as long as it may live, a part only as long as somebody
-        compares it; of a topic for one slot more: where it ended, the next one begins."""
+        """Remove batches too old to matter: a whole slot after its lifetime, a part once nobody compares it.
+
+        A topic's batch stays for one slot more: the next slot begins at its end.
+        """
         oldest = (watermark - max(self.span, self.horizon), watermark - self.horizon)
         for heap, bound in zip(self._ageing, oldest, strict=True):
             stays: list[BatchKey] = []

@@ -23,7 +23,7 @@ SET_ASIDE_MIN = 20
 
 @dataclass(frozen=True)
 class Confirmations:
-    """What the caller has explicitly confirmed."""
+    """The risks that the caller has confirmed."""
 
     allow_future: bool = False
     allow_jump: bool = False

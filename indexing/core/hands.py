@@ -1,7 +1,7 @@
-"""Which hand moves rows: this process, or Spark. Decided by how much is to be read, and from where.
+"""The choice of the hand that moves rows: this process or Spark, by how much it reads and from where.
 
 Spark takes seconds to start, and then moves large files faster, on all cores: twice as fast on two, by `python -m
-benchmarks.process.hands`. So up to some size this process is done before Spark would have started and caught up.
+benchmarks.process.hands`. Up to some size, this process is done before Spark would have started and caught up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class HandKind(StrEnum):
 
 @dataclass(frozen=True)
 class Choice:
-    """A hand, and why it."""
+    """A hand and the reason for it."""
 
     kind: HandKind
     reason: str
@@ -36,7 +36,7 @@ class Choice:
 
 
 def choose_hand(read_bytes: int, *, is_local: bool, asked: str = "") -> Choice:
-    """The hand for a piece of work that reads so many bytes of files.
+    """Return the hand for a piece of work that reads so many bytes of files.
 
     >>> str(choose_hand(3 * MEBIBYTE, is_local=True))
     'local (3.0 MiB to read, up to 128 on a local disk)'
@@ -53,7 +53,7 @@ def choose_hand(read_bytes: int, *, is_local: bool, asked: str = "") -> Choice:
 
 
 def asked_kind(asked: str) -> HandKind:
-    """The hand of a name that somebody gave."""
+    """Return the hand of a name that somebody gave."""
     try:
         return HandKind(asked)
     except ValueError:

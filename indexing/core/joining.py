@@ -1,4 +1,4 @@
-"""Which runs of a sub-index are joined when there are more than `runs_max`: young ones, as few as keep the bound.
+"""The runs of a sub-index to join when there are more than `runs_max`: young ones, as few as keep the bound.
 
 A run is left alone while it is larger than all younger ones together. So runs come to lie like the terraces of a
 log-structured merge tree, old and large before young and small: with equal batches and `runs_max` = 8, nine become
@@ -23,7 +23,7 @@ class _Run:
 
 
 def joined_runs(files: Sequence[FileFact], runs_max: int, receives: bool) -> frozenset[str]:
-    """The runs of a sub-index to join, with the batch if it receives one; none while the bound holds.
+    """Return the runs of a sub-index to join, with the batch if it receives one; none while the bound holds.
 
     Runs that hold the same insertion slots stay together: what a join must hold can then be told from the ledger.
     """
@@ -37,7 +37,7 @@ def joined_runs(files: Sequence[FileFact], runs_max: int, receives: bool) -> fro
 
 
 def join_count(youngest_first: Sequence[float], runs_max: int, receives: bool) -> int:
-    """How many of the youngest runs to join, given the runs' sizes.
+    """Return how many of the youngest runs to join, given the runs' sizes.
 
     >>> join_count([1, 1, 1], runs_max=3, receives=False)
     0

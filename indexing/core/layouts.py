@@ -71,15 +71,15 @@ class Layout:
             raise InvalidInput(f"wave_by_expiration has 1 insertion class, not {rows}", "set insertion_classes = 1")
 
     def row_of(self, insertion_slot: int) -> int:
-        """The insertion class g of a slot."""
+        """Return the insertion class g of a slot."""
         return self._class_of(insertion_slot, self.insertion_classes, "insertion")
 
     def column_of(self, expiration_slot: int) -> int:
-        """The expiration class e of a slot."""
+        """Return the expiration class e of a slot."""
         return self._class_of(expiration_slot, self.expiration_classes, "expiration")
 
     def columns_between(self, after: int, through: int) -> frozenset[int]:
-        """The columns of the expiration slots in (after, through]: those that turn when W moves so far."""
+        """Return the columns of the expiration slots in (after, through]: those that turn when W moves so far."""
         if self.kind is LayoutKind.ROUND_ROBIN and through - after >= self.expiration_classes:
             return frozenset(range(self.expiration_classes))
         columns: set[int] = set()
@@ -100,7 +100,7 @@ class Layout:
 
 
 def hashed_class(seed: int, axis: str, slot: int, classes: int) -> int:
-    """The class of a slot under the randomized layout; jobs computes the same with Spark's sha2."""
+    """Return the class of a slot under the randomized layout; jobs computes the same with Spark's sha2."""
     digest = sha256(f"{seed}:{axis}:{slot}".encode()).hexdigest()
     return int(digest[:8], 16) % classes
 

@@ -34,7 +34,7 @@ from tidewheel.indexing.core.slots import has_slot
 
 @dataclass(frozen=True)
 class Ledger:
-    """What the receipts through `version` add up to."""
+    """The sum of all receipts through `version`."""
 
     version: int = -1
     head: int = -1
@@ -48,7 +48,7 @@ class Ledger:
     horizon: int = 0  # slots back from the watermark through which somebody needs the batch map
 
     def cells(self) -> dict[tuple[int, int], Cell]:
-        """Every cell that must be alive: (insertion slot, expiration slot) -> rows and hash sum."""
+        """Return every cell that must be alive: (insertion slot, expiration slot) -> rows and hash sum."""
         return {
             (slot, expiration): cell
             for slot, record in self.records.items()
@@ -56,7 +56,7 @@ class Ledger:
         }
 
     def has_given(self, key: BatchKey) -> bool:
-        """Whether a part's batch was brought, and is too old to be compared with another one."""
+        """Tell whether a part's batch was committed, and is too old to be compared with another one."""
         slot, part = key
         is_old = self.watermark is not None and slot <= self.watermark - self.horizon
         return is_old and has_slot(self.applied_parts.get(part, ()), slot)
@@ -95,7 +95,7 @@ class Ledger:
 
 
 def slots_changed_since(receipts: Iterable[Receipt], attempt: str) -> frozenset[int]:
-    """The slots whose batch another attempt replaced, or an undo changed, in these receipts."""
+    """Return the slots whose batch another attempt replaced, or an undo changed, in these receipts."""
     changed: set[int] = set()
     for receipt in receipts:
         if receipt.attempt == attempt:
@@ -109,7 +109,7 @@ def slots_changed_since(receipts: Iterable[Receipt], attempt: str) -> frozenset[
 
 
 def cells_by_slot(parts: Mapping[BatchKey, Cells]) -> tuple[tuple[int, Cells], ...]:
-    """The cells of batches, added up over the parts of each slot."""
+    """Return the cells of batches, added up over the parts of each slot."""
     found: dict[int, dict[int, Cell]] = {}
     for (slot, _), cells in parts.items():
         mine = found.setdefault(slot, {})
@@ -119,7 +119,7 @@ def cells_by_slot(parts: Mapping[BatchKey, Cells]) -> tuple[tuple[int, Cells], .
 
 
 def cells_without(cells: Cells, gone: Cells) -> dict[int, Cell]:
-    """What is left of cells when some of their rows go."""
+    """Return the rest of some cells after a part of their rows is gone."""
     left = dict(cells)
     for expiration, cell in gone.items():
         rest = left[expiration].minus(cell)
@@ -131,7 +131,7 @@ def cells_without(cells: Cells, gone: Cells) -> dict[int, Cell]:
 
 
 def cells_with(cells: Cells, more: Cells) -> dict[int, Cell]:
-    """Cells and some more rows."""
+    """Return the sum of cells and some more rows."""
     sums = dict(cells)
     for expiration, cell in more.items():
         sums[expiration] = sums[expiration].plus(cell) if expiration in sums else cell
@@ -139,11 +139,11 @@ def cells_with(cells: Cells, more: Cells) -> dict[int, Cell]:
 
 
 def part_cells(ledger: Ledger, key: BatchKey) -> dict[int, Cell]:
-    """The cells of one part's batch that are alive."""
+    """Return the cells of one part's batch that are alive."""
     return cells_beyond(ledger.batches.get(key), ledger.watermark)
 
 
 def cells_beyond(batch: Batch | None, watermark: int | None) -> dict[int, Cell]:
-    """The cells of a batch that expire after a watermark."""
+    """Return the cells of a batch that expire after a watermark."""
     cells = batch.cells if batch is not None else {}
     return {expiration: cell for expiration, cell in cells.items() if watermark is None or expiration > watermark}

@@ -11,7 +11,7 @@ OffsetRange = tuple[int, int]  # [first, end)
 
 @dataclass(frozen=True)
 class SlotOffsets:
-    """One slot's share of a topic. A partition that is not named did not exist yet when the slot was read."""
+    """One slot's share of a topic. A partition without an entry did not exist yet when the slot was read."""
 
     topic: str
     topic_id: str  # another one under the same name, if it was deleted and made anew; "" of a broker that has none
@@ -25,11 +25,11 @@ class SlotOffsets:
         return self.ranges.get(partition, (0, 0))[1]
 
     def is_of(self, topic: str, topic_id: str) -> bool:
-        """Whether it was read from this very topic."""
+        """Tell whether the slot was read from this very topic."""
         return self.topic == topic and ("" in (self.topic_id, topic_id) or self.topic_id == topic_id)
 
     def to_json(self) -> list[Any]:
-        """Short: a ledger holds one for each slot that is remembered."""
+        """Return a short form: a ledger holds one for each slot that is remembered."""
         ranges = [[number, first, end] for number, (first, end) in sorted(self.ranges.items())]
         return [self.topic, self.topic_id, ranges, *([self.lost] if self.lost else [])]
 
@@ -50,7 +50,7 @@ def ranges_text(ranges: Mapping[int, OffsetRange], shown_max: int = 5) -> str:
 
 
 def is_unbroken(own: Mapping[int, SlotOffsets], others: Mapping[int, SlotOffsets]) -> bool:
-    """Whether slots begin and end where their neighbours among others do, so that no message is in two or in none.
+    """Tell whether slots begin and end where their neighbours do, so that no message is in two slots or in none.
 
     >>> slots = {1: SlotOffsets("t", "", {0: (0, 5)})}
     >>> is_unbroken(slots, {2: SlotOffsets("t", "", {0: (5, 9)})}), is_unbroken(slots, {2: SlotOffsets("t", "", {})})

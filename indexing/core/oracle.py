@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Record:
-    """What the oracle needs to know of a record; `body` is whatever else it carries."""
+    """The facts of a record that the oracle needs; `body` is whatever else it carries."""
 
     slot: int
     expiration_slot: int
@@ -38,7 +38,7 @@ class Oracle:
             self.forgotten.append((matches, max(self.batches)))
 
     def content(self) -> list[Record]:
-        """{r : r in the latest batch of its slot, expiration slot after the watermark, not forgotten}."""
+        """Return {r : r in the latest batch of its slot, expiration slot after the watermark, not forgotten}."""
         return [
             record
             for records in self.batches.values()

@@ -32,7 +32,7 @@ from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file that goes, and why."""
+    """A file that leaves the table, and the reason."""
 
     file: FileFact
     reason: str
@@ -40,7 +40,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one commit will do, with what must still be true for it: `version` and `head`."""
+    """All that one commit will do, and the state that it requires: `version` and `head`."""
 
     operation: Deed
     version: int
@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def work(self) -> tuple[Any, ...]:
-        """What decides the files to be written: plans with equal work can share the files of one attempt."""
+        """Return the facts that decide the files to write: plans with equal work can share one attempt's files."""
         paths = tuple(sorted(change.file.path for change in self.rewritten))
         return (self.operation, self.slots, self.watermark, self.generation, paths, self.tombstones, self.unstored_from)
 
@@ -80,7 +80,7 @@ class Plan:
 
 
 def plan_update(state: TableState, slots: Iterable[int], expire_through: int | None = None) -> Plan:
-    """The plan of a batch of slots; without slots, of an expiry alone.
+    """Return the plan of a batch of slots; without slots, the plan of an expiry alone.
 
     Cost: one pass over the files, and where some of a file's records have expired one over the ledger's cells.
     """
@@ -106,7 +106,7 @@ def plan_update(state: TableState, slots: Iterable[int], expire_through: int | N
 
 
 def _unstored_from(state: TableState, watermark: int | None) -> int | None:
-    """The first slot of which the batch map will tell, if anybody looks at it: beyond, nothing is derived."""
+    """Return the first slot that the batch map will cover, if anybody observes it; older ones are not derived."""
     horizon = state.ledger.horizon
     if not horizon or watermark is None:
         return None
@@ -114,13 +114,13 @@ def _unstored_from(state: TableState, watermark: int | None) -> int | None:
 
 
 def watermark_after(watermark: int | None, batch: Sequence[int], expire_through: int | None) -> int | None:
-    """The watermark never moves back: the latest of what it was, the batch and an explicit expiry."""
+    """Return the watermark, which never moves back: the latest of the old one, the batch and an explicit expiry."""
     candidates = [one for one in (watermark, *batch[-1:], expire_through) if one is not None]
     return max(candidates, default=None)
 
 
 class Draft:
-    """Collects the decisions of one plan, sub-index by sub-index."""
+    """The decisions of one plan while they are collected, sub-index by sub-index."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class Draft:
 
     @cached_property
     def _alive(self) -> dict[SubIndex, int]:
-        """Rows that outlive the watermark, but for those of the batch's slots."""
+        """Return the rows that outlive the watermark, without those of the batch's slots."""
         return self.state.rows_alive(self.watermark, without=self.batch)
 
     def decide(self, subindex: SubIndex, files: list[FileFact], batch_rows: set[int]) -> None:
@@ -174,7 +174,7 @@ class Draft:
     def _whole_reason(
         self, generation: Generation, subindex: SubIndex, survivors: list[FileFact], receives: bool
     ) -> str:
-        """Why the strategy re-clusters the whole sub-index, or an empty text."""
+        """Return why the strategy re-clusters the whole sub-index, or an empty text."""
         if generation.strategy is Strategy.NO_REBUILD or not survivors:
             return ""
         if generation.strategy is Strategy.REBUILD and receives:
@@ -186,7 +186,7 @@ class Draft:
         return ""
 
     def _dead_reason(self, generation: Generation, subindex: SubIndex, survivors: list[FileFact]) -> str:
-        """Whether too much of the sub-index would be dead, or an empty text."""
+        """Return why the sub-index would hold too many dead rows, or an empty text."""
         if not self._partly_expired(survivors):
             return ""
         rows = sum(file.rows for file in survivors)

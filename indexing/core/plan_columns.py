@@ -17,7 +17,9 @@ REASON = "a column is added"
 
 
 def with_new_columns(state: TableState, plan: Plan) -> Plan:
-    """The plan with whole partitions taken out, and what stays of them rewritten. Cost: one pass over the files."""
+    """Return the plan with whole partitions taken out, and their remaining rows rewritten. Cost: one pass over the
+    files.
+    """
     going = [change.file for change in (*plan.dropped, *plan.rewritten)]
     paths, sides = {file.path for file in going}, partitions_of(going)
     beside = tuple(
@@ -29,7 +31,7 @@ def with_new_columns(state: TableState, plan: Plan) -> Plan:
 
 
 def partitions_of(files: Iterable[FileFact]) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-    """The layouts, rows and columns of files: every combination of these is replaced.
+    """Return the layouts, rows and columns of files: a commit replaces every combination of these.
 
     >>> partitions_of([])
     (frozenset(), frozenset(), frozenset())

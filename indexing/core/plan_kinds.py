@@ -1,4 +1,4 @@
-"""The plans that are no update's: each operation has one that holds all it will do, and nothing it does not need."""
+"""The plans of operations other than the update: each holds all that its operation will do, and nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidewheel.indexing.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Selection:
-    """What to forget: keys, each a tuple of values or of their texts, or an SQL predicate over the columns."""
+    """The records to forget: keys, each a tuple of values or of their texts, or an SQL predicate over the columns."""
 
     keys: tuple[tuple[Any, ...], ...] = ()
     where: str = ""
@@ -36,7 +36,7 @@ class ForgetPlan(Plan):
 
     @property
     def forgotten(self) -> tuple[tuple[int, Cells], ...]:
-        """What goes, by insertion slot."""
+        """Return the cells that leave, by insertion slot."""
         by_slot: dict[int, dict[int, Cell]] = {}
         for (slot, expiration), cell in self.found.items():
             by_slot.setdefault(slot, {})[expiration] = cell
@@ -52,7 +52,7 @@ class MigratePlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class UndoPlan(Plan):
-    """Back to an earlier version: the files that come back, and what the ledger takes back."""
+    """The way back to an earlier version: the files that return, and the changes to the ledger."""
 
     to_version: int
     restored: tuple[FileFact, ...]
@@ -60,7 +60,7 @@ class UndoPlan(Plan):
 
 
 def plan_nothing(state: TableState, operation: Deed) -> Plan:
-    """The plan of a commit that touches no file, and leaves the watermark where it is."""
+    """Return the plan of a commit that touches no file, and leaves the watermark where it is."""
     return Plan(
         operation=operation,
         version=state.version,
@@ -75,7 +75,7 @@ def plan_nothing(state: TableState, operation: Deed) -> Plan:
 
 
 def plan_migration(state: TableState, generation: Generation, *, relocates: bool) -> MigratePlan:
-    """The plan of a new generation; of stop-and-rebuild, with everything that is alive moving into it."""
+    """Return the plan of a new generation; stop-and-rebuild moves everything alive into it."""
     dead = state.watermark
     dropped = tuple(FileChange(f, "expired") for f in state.files if dead is not None and f.exp_max <= dead)
     gone = {change.file.path for change in dropped}
@@ -97,7 +97,7 @@ def plan_forget(
     hits: Mapping[str, Mapping[tuple[int, int], Cell]],
     tombstones: tuple[Tombstone, ...] = (),
 ) -> ForgetPlan:
-    """The plan of a forget, from the cells of the selected records by file."""
+    """Return the plan of a forget, from the cells of the selected records by file."""
     rewritten = tuple(FileChange(f, "holds forgotten records") for f in state.files if hits.get(f.path))
     found: dict[tuple[int, int], Cell] = {}
     for change in rewritten:
@@ -109,7 +109,7 @@ def plan_forget(
 
 
 def plan_undo(now: TableState, then: TableState) -> UndoPlan:
-    """The plan of going back to a state that was: files in and out, its watermark, the ledger's difference."""
+    """Return the plan of going back to a state that was: files in and out, its watermark, the ledger's difference."""
     present, wanted = {file.path for file in now.files}, {file.path for file in then.files}
     return UndoPlan(
         operation=Deed.UNDO,

@@ -1,7 +1,7 @@
-"""The plan of a derived batch: parts of slots in, what they replace and what has expired out.
+"""The plan of a derived batch: the parts of slots that it adds, those it replaces and the rows that have expired.
 
-It differs from an update's in one point: of a slot only the rows of the parts that come again are replaced, so a file
-is rewritten where a part of one of its slots has rows alive, and never dropped for being replaced.
+It differs from an update's in one point: within a slot it replaces only the rows of the parts that it brings. So a file
+is rewritten where a part of one of its slots has rows alive, and never dropped because it was replaced.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from tidewheel.indexing.core.state import FileFact, TableState
 
 @dataclass(frozen=True, kw_only=True)
 class PartsPlan(Plan):
-    """`keys` are the batches that come; `replaced` the cells alive that they replace. Of the files `thinned` some rows
-    go, as their keys were forgotten, and none is replaced."""
+    """The plan of batches by slot and part.
+
+    `keys` are the batches that come, `replaced` the live cells that they replace. The files `thinned` lose only rows of
+    forgotten keys; nothing in them is replaced.
+    """
 
     keys: tuple[BatchKey, ...]
     replaced: tuple[tuple[tuple[int, int], Cell], ...]
@@ -33,8 +36,10 @@ class PartsPlan(Plan):
 
 
 def plan_parts(state: TableState, keys: Iterable[BatchKey], expire_through: int | None) -> PartsPlan:
-    """The plan of batches by slot and part. Cost: one pass over the files, and where some of a file's rows have expired
-    one over the ledger's cells."""
+    """Return the plan of batches by slot and part.
+
+    Cost: one pass over the files, and one over the ledger's cells where some of a file's rows have expired.
+    """
     wanted = tuple(sorted(set(keys)))
     watermark = watermark_after(state.watermark, (), expire_through)
     replaced: dict[tuple[int, int], Cell] = {}
@@ -64,7 +69,7 @@ def plan_parts(state: TableState, keys: Iterable[BatchKey], expire_through: int 
 def plan_erasing(
     plan: PartsPlan, state: TableState, going: Container[str], tombstones: tuple[Tombstone, ...]
 ) -> PartsPlan:
-    """The same plan, in whose commit forgotten keys leave as well; `going` are the files that hold rows of theirs."""
+    """Return the same plan, which also removes forgotten keys; `going` are the files that hold their rows."""
     known = {change.file.path for change in (*plan.dropped, *plan.rewritten)}
     thinned = tuple(
         FileChange(file, "holds rows that go") for file in state.files if file.path in going and file.path not in known
@@ -74,8 +79,7 @@ def plan_erasing(
 
 
 def files_kept_of(state: TableState, plan: PartsPlan) -> list[FileFact]:
-    """The files to rewrite among others of which something stays: by the ledger, not all batches of their slots come
-    again."""
+    """Return the files of some to rewrite that keep rows: by the ledger, not all batches of their slots come again."""
     replaced = {at: cell.rows for at, cell in plan.replaced}
     staying = sorted(
         slot

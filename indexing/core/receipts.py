@@ -1,4 +1,4 @@
-"""Receipts: what a committed operation did, as plain values that ride in the commit itself."""
+"""Receipts: the facts of a committed operation, as plain values that ride in the commit itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BatchKey = tuple[int, str]
 
 
 def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Of values read back, those that this program knows: a later one may have written more."""
+    """Return the values that this program knows among those read back: a later program may have written more."""
     names = _field_names(kind)
     return {name: value for name, value in values.items() if name in names}
 
@@ -105,13 +105,13 @@ class Tombstone:
     slot_max: int
 
     def matters_at(self, watermark: int, span: int) -> bool:
-        """Whether a record it covers could still be alive."""
+        """Tell whether a record that it covers could still be alive."""
         return self.slot_max + span > watermark
 
 
 @dataclass(frozen=True)
 class SlotRecord:
-    """What the ledger knows of a slot's latest batch: where it is stored and which cells are alive."""
+    """The ledger's facts about a slot's latest batch: its generation, its version and the cells that are alive."""
 
     slot: int
     generation: int
@@ -122,7 +122,7 @@ class SlotRecord:
 
     @cached_property
     def expiration_first(self) -> int | None:
-        """When the first of its cells expires; looked for once, however many ledgers the record is in."""
+        """Return when its first cell expires; found once, however many ledgers share the record."""
         return min(self.cells, default=None)
 
     def to_json(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class SlotRecord:
 
 @dataclass(frozen=True)
 class Batch:
-    """Which batch of a slot and part counts, whether cells of it are alive or not.
+    """The batch of a slot and part that counts, whether cells of it are alive or not.
 
     `erasure` is the head of the last forget that may have taken something from it, `revision` how often it was
     replaced. `cells` and `lineage` are kept for named parts only: those of a whole slot are in its record.
@@ -199,7 +199,7 @@ def applied_parts_from_json(values: Mapping[str, Any]) -> AppliedParts:
 
 @dataclass(frozen=True)
 class Restoration:
-    """What an undo puts back: the ledger as it was, as a difference to what it was just before."""
+    """The ledger that an undo restores, as a difference to the ledger just before."""
 
     version: int
     applied: tuple[tuple[int, int], ...]
@@ -212,7 +212,7 @@ class Restoration:
 
 @dataclass(frozen=True)
 class Observation:
-    """Somebody derives from the archive: how many slots back its batches must be known, and those known by then."""
+    """A consumer that derives from the archive: how many slots back it needs batches, and those known by then."""
 
     horizon: int
     batches: Batches = field(default_factory=dict)
@@ -227,7 +227,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What one committed operation did. Exactly one rides in each commit that advances the head."""
+    """The facts of one committed operation. Exactly one rides in each commit that advances the head."""
 
     operation: Deed
     attempt: str
@@ -263,7 +263,7 @@ class Receipt:
     note: str = ""
 
     def may_have_forgotten(self, slot: int) -> bool:
-        """Whether this is a forget that covers records of a slot."""
+        """Tell whether this is a forget that covers records of a slot."""
         bound = max((one.slot_max for one in self.tombstones), default=None)
         is_within = self.operation is Deed.FORGET and bound is not None and slot <= bound
         return is_within and (self.forgotten_in is None or slot in self.forgotten_in)

@@ -1,12 +1,12 @@
-"""Which task writes what, so that all tasks write equally much: sub-indices whole, or cut by key where that pays.
+"""The sharing of work among tasks, so that all write equally much: sub-indices whole, or cut by key where that pays.
 
-Sub-indices go, the greatest first, each to the task that has least to do. Where one task then has much more than its
-part, those that may be cut are taken out again and fill the tasks up to the same level, one after the other, as
-McNaughton's rule has machines share jobs that may be interrupted: what does not fit into the rest of a task is cut
-off by key and opens the next. So there are fewer cuts than tasks, and a sub-index is still one run of key ranges.
+Each sub-index, the greatest first, goes to the task that has least to do. If one task then has much more than its
+share, the sub-indices that may be cut are taken out again. They fill the tasks up to one level, one after the other, as
+McNaughton's rule has machines share jobs that may be interrupted. What does not fit into the rest of a task is cut off
+by key and opens the next. So there are fewer cuts than tasks, and a sub-index is still one run of key ranges.
 
-A cut leaves a file more until its sub-index is written again. Hence no small pieces, and on many cores no more tasks
-for the pieces than make them an eighth of the file size that is aimed at.
+A cut costs one file more until its sub-index is written again. So no piece is small: on many cores, the pieces are at
+least an eighth of the target file size.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ At = TypeVar("At", bound=tuple[int, ...])  # names a sub-index
 
 @dataclass(frozen=True)
 class Piece:
-    """What one task writes of a sub-index: from where the piece before ends up to this share of it, by key."""
+    """One task's piece of a sub-index: from the end of the piece before, up to this share of it, by key."""
 
     task: int
     until: float
 
 
 def tasks_for(total_bytes: float, cores: int, target_bytes: int) -> int:
-    """As many tasks for every core, and so many that none has more than a file's worth.
+    """Return as many tasks for every core, and so many that none has more than a file's worth.
 
     >>> tasks_for(100, 2, target_bytes=128), tasks_for(300, 2, target_bytes=128)
     (2, 4)
@@ -42,7 +42,7 @@ def tasks_for(total_bytes: float, cores: int, target_bytes: int) -> int:
 def shared(
     sizes: Mapping[At, float], divisible: Container[At], tasks: int, target_bytes: int
 ) -> dict[At, tuple[Piece, ...]]:
-    """The pieces of every sub-index, in the order of its keys.
+    """Return the pieces of every sub-index, in the order of its keys.
 
     >>> shares = shared({(0, 0, 0): 40, (0, 0, 1): 8}, {(0, 0, 0)}, tasks=2, target_bytes=64)
     >>> shares[0, 0, 0]
@@ -65,7 +65,7 @@ def shared(
 def _whole(
     sizes: Mapping[At, float], greatest_first: Sequence[At], tasks: int
 ) -> tuple[dict[At, tuple[Piece, ...]], list[float]]:
-    """Each to the task that has least to do, and what all tasks have then."""
+    """Return each sub-index with the task that has least to do, and the load of every task then."""
     loads = [0.0] * tasks
     counts = [0] * tasks
     placed: dict[At, tuple[Piece, ...]] = {}
@@ -79,7 +79,7 @@ def _whole(
 
 
 def _cut(size: float, loads: list[float], level: float, piece_min: int) -> list[Piece]:
-    """The pieces of one sub-index, which fill up the tasks in turn."""
+    """Yield the pieces of one sub-index, which fill up the tasks in turn."""
     pieces = []
     left = size
     while left > 0:

@@ -1,4 +1,4 @@
-"""Side tables: records kept beside an archive, by the batch that brought them. What must lie there, what may go.
+"""Side tables: records stored beside an archive, by the batch that brought them. These rules say what must lie there.
 
 A row counts only while a committed receipt names its attempt for its slot. So neither a failed attempt nor a replaced
 batch can add to a side table, and an undo brings back what lay there.
@@ -16,7 +16,7 @@ from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
 
 @dataclass(frozen=True)
 class SideBatch:
-    """What a side table holds of one batch: so many rows, the newest from then."""
+    """One batch's share of a side table: so many rows, the newest from then."""
 
     slot: int
     attempt: str
@@ -36,9 +36,9 @@ def expected_rows(
     *,
     stays: bool = False,
 ) -> dict[tuple[int, str], int]:
-    """How many rows must be there, by slot and attempt; without those that a vacuum may have taken.
+    """Return how many rows must be there, by slot and attempt; without those that a vacuum may have taken.
 
-    What a forget may have taken is expected where its rows stay, empty.
+    A batch that a forget may have touched is expected where its rows remain, without a count.
     """
     forgets = (at for at, one in receipts if one.operation is Deed.FORGET and not stays)
     forgotten_at = max(forgets, default=-1)
@@ -55,7 +55,7 @@ def expected_rows(
 def unneeded_batches(
     batches: Iterable[SideBatch], counting: Collection[tuple[int, str]], *, grace_since_us: int, kept_since_us: int
 ) -> list[SideBatch]:
-    """Batches that count at no version within grace, once that is longer ago than grace; and those kept long enough."""
+    """Return the batches that no version within grace counts, and those kept long enough."""
     return [
         one
         for one in batches
@@ -64,7 +64,10 @@ def unneeded_batches(
 
 
 def is_derived(slot: int, attempt: str, source: Ledger, span: int, partials: Ledger, parts: Collection[str]) -> bool:
-    """Whether nobody waits for what a batch did not store: all that is derived names it, or nobody asks so far back."""
+    """Tell whether nobody waits for the unstored records of a batch.
+
+    That is so if every derived part names the batch, or if nobody asks so far back.
+    """
     if source.watermark is not None and slot <= source.watermark - max(span, source.horizon):
         return True
     batch = source.batches.get((slot, ""))

@@ -22,7 +22,7 @@ _CYCLE_US = 146_097 * 86_400 * 10**6
 
 
 def micros(moment: datetime) -> int:
-    """The moment as integer microseconds since 1970 UTC; a naive datetime is refused.
+    """Return the moment as integer microseconds since 1970 UTC; refuse a naive datetime.
 
     >>> micros(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
     1000000
@@ -33,7 +33,7 @@ def micros(moment: datetime) -> int:
 
 
 def moment(micros_since_1970: int) -> datetime:
-    """The inverse of `micros`; what no calendar date can say is refused.
+    """Return the inverse of `micros`; refuse what no calendar date can say.
 
     >>> moment(-1).isoformat()
     '1969-12-31T23:59:59.999999+00:00'
@@ -47,7 +47,8 @@ def moment(micros_since_1970: int) -> datetime:
 
 
 def iso(micros_since_1970: int) -> str:
-    """Microseconds as people and logs write them; beyond the years 1 to 9999 with a signed year, as ISO 8601 has it.
+    """Return microseconds as people and logs write them; beyond the years 1 to 9999 with a signed year, as ISO 8601 has
+    it.
 
     >>> iso(0), iso(10**18)
     ('1970-01-01T00:00:00Z', '+33658-09-27T01:46:40Z')
@@ -81,22 +82,22 @@ class TimeAxis:
             )
 
     def slot_of(self, at_us: int) -> int:
-        """The slot that contains a moment."""
+        """Return the slot that contains a moment."""
         return (at_us - self.epoch_us) // self.interval_us
 
     def expiration_slot_of(self, valid_until_us: int) -> int:
-        """The slot whose update must remove a record that is valid until then (exclusive)."""
+        """Return the slot whose update must remove a record that is valid until then (exclusive)."""
         return -((self.epoch_us - valid_until_us) // self.interval_us) - 1
 
     def start_us(self, slot: int) -> int:
         return self.epoch_us + slot * self.interval_us
 
     def end_us(self, slot: int) -> int:
-        """The first moment after the slot: when its update may run, and the earliest as-of after it."""
+        """Return the first moment after the slot: when its update may run, and the earliest as-of after it."""
         return self.start_us(slot + 1)
 
     def slots_between(self, from_us: int, to_us: int) -> range:
-        """The slots of [from, to); both ends must lie on slot boundaries."""
+        """Return the slots of [from, to); both ends must lie on slot boundaries."""
         for bound_us in (from_us, to_us):
             if (bound_us - self.epoch_us) % self.interval_us:
                 below = self.start_us(self.slot_of(bound_us))
@@ -109,11 +110,11 @@ class TimeAxis:
         return range(self.slot_of(from_us), self.slot_of(to_us))
 
     def span(self, lifetime_us: int) -> int:
-        """The span p of a maximum lifetime: how many slots a record may outlive its own, rounded up."""
+        """Return the span p of a maximum lifetime: how many slots a record may outlive its own, rounded up."""
         return max(1, -(-lifetime_us // self.interval_us))
 
     def name(self, slot: int) -> str:
-        """A slot as people name it: the moment it starts."""
+        """Return a slot as people name it: the moment it starts."""
         return iso(self.start_us(slot))
 
 
@@ -148,7 +149,7 @@ def merged_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], .
 
 
 def with_slots(ranges: tuple[tuple[int, int], ...], slots: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Sorted ranges that do not meet, with some slots more. Cost: the ranges behind the first of these slots.
+    """Return sorted ranges that do not meet, with some more slots. Cost: the ranges behind the first of these slots.
 
     >>> with_slots(((1, 3), (7, 7)), [8, 4])
     ((1, 4), (7, 8))
@@ -161,7 +162,7 @@ def with_slots(ranges: tuple[tuple[int, int], ...], slots: Iterable[int]) -> tup
 
 
 def ranges_since(ranges: tuple[tuple[int, int], ...], slot: int) -> tuple[tuple[int, int], ...]:
-    """Of sorted ranges those that reach a slot or lie behind it. Cost: a search.
+    """Return the sorted ranges that reach a slot or lie behind it. Cost: a search.
 
     >>> ranges_since(((1, 3), (7, 7)), 3), ranges_since(((1, 3), (7, 7)), 4)
     (((1, 3), (7, 7)), ((7, 7),))
@@ -171,7 +172,7 @@ def ranges_since(ranges: tuple[tuple[int, int], ...], slot: int) -> tuple[tuple[
 
 
 def has_slot(ranges: Sequence[tuple[int, int]], slot: int) -> bool:
-    """Whether sorted ranges hold a slot. Cost: a search.
+    """Tell whether sorted ranges hold a slot. Cost: a search.
 
     >>> has_slot(((1, 3), (7, 7)), 3), has_slot(((1, 3), (7, 7)), 4)
     (True, False)
@@ -181,13 +182,13 @@ def has_slot(ranges: Sequence[tuple[int, int]], slot: int) -> bool:
 
 
 def range_members(ranges: Iterable[tuple[int, int]]) -> Iterator[int]:
-    """Every slot of closed ranges, in order."""
+    """Yield every slot of closed ranges, in order."""
     for first, last in ranges:
         yield from range(first, last + 1)
 
 
 def gaps_within(ranges: Iterable[tuple[int, int]], slots: range) -> tuple[tuple[int, int], ...]:
-    """What closed ranges leave out of some slots.
+    """Return the slots of a range that closed ranges leave out.
 
     >>> gaps_within([(1, 2), (5, 5)], range(0, 5))
     ((0, 0), (3, 4))
@@ -198,12 +199,12 @@ def gaps_within(ranges: Iterable[tuple[int, int]], slots: range) -> tuple[tuple[
 
 
 def count_of(ranges: Iterable[tuple[int, int]]) -> int:
-    """How many slots closed ranges hold, without listing them."""
+    """Return how many slots closed ranges hold, without listing them."""
     return sum(last - first + 1 for first, last in ranges)
 
 
 def gaps_of(ranges: Iterable[tuple[int, int]], through: int) -> tuple[tuple[int, int], ...]:
-    """What is missing between the first slot of closed ranges and `through`.
+    """Return the gaps between the first slot of closed ranges and `through`.
 
     >>> gaps_of([(1, 2), (5, 5)], 7)
     ((3, 4), (6, 7))

@@ -1,4 +1,4 @@
-"""The state of an archive's table at one version: all that a plan is decided from."""
+"""The state of an archive's table at one version: all that a plan needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_RUN = ".of-"
 class FileFact:
     """One data file as the log describes it. Files of one run and one sub-index are key ranges of one sorted whole.
 
-    What only helps a reader to leave the file alone is no part of the file's identity, and may be missing.
+    Facts that only help a reader to skip the file are not part of its identity, and may be missing.
     """
 
     path: str
@@ -44,12 +44,12 @@ class FileFact:
 
     @property
     def folder(self) -> str:
-        """The folder of the attempt that wrote it."""
+        """Return the folder of the attempt that wrote it."""
         return self.path.split("/", 1)[0]
 
     @property
     def run(self) -> str:
-        """The folder whose files it is sorted among: its own, or that of the file which it came in the place of."""
+        """Return the folder of the run that it belongs to: its own, or that of the file which it replaced."""
         _, told, rest = self.path.rpartition(OF_RUN)
         return rest.split(".", 1)[0] if told else self.folder
 
@@ -72,7 +72,7 @@ class TableState:
         return dict(groups)
 
     def rows_alive(self, watermark: int | None, without: Container[int] = ()) -> dict[SubIndex, int]:
-        """Rows per sub-index that outlive a watermark, by the ledger: the rest of a sub-index is dead.
+        """Return the rows per sub-index that outlive a watermark, by the ledger: the rest of a sub-index is dead.
 
         `without` are slots about to be replaced: their rows are as good as dead.
         """

@@ -1,15 +1,15 @@
-"""Which messages of a Kafka topic are a slot's: decided once, by timestamps, and from then on by what receipts say.
+"""The messages of a Kafka topic that belong to a slot: decided once, by timestamps, and from then on by receipts.
 
 A bound between two slots is one offset in each partition: that of the first message stamped at or after the moment
-between them. What lies before it is the earlier slots', what comes from it on the later ones', so each message is in
-exactly one slot. One that is late lies behind a bound whose moment is after its own stamp: it came with a later slot,
-and is that one's.
+between them. Messages before it belong to the earlier slots, the others to the later ones, so each message is in
+exactly one slot. A late message lies behind a bound whose moment is after its own stamp, so it belongs to the later
+slot that it came with.
 
 1. A slot whose receipt has offsets is read by these and no others, whatever came to the topic since.
-2. Where a neighbour's receipt has the bound, it stays; a partition that the neighbour did not know begins at 0 there.
-3. Any other bound is looked up. A partition that has no message after it ends there once the lateness has passed.
+2. If a neighbour's receipt has the bound, the bound stays; a partition that the neighbour did not know begins at 0.
+3. Any other bound is looked up. A partition without a message after it ends there once the lateness has passed.
 
-What a slot ought to read and is no longer there is refused, or left out and counted, as the archive file says.
+Messages that a slot should read and that are gone are refused, or left out and counted, as the archive file says.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAMED_MAX = 5
 
 @dataclass(frozen=True)
 class Partition:
-    """What a broker says of one partition."""
+    """The broker's facts about one partition."""
 
     begin: int  # the oldest offset that is still there
     end: int  # after the newest one that may be read
@@ -38,7 +38,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Topic:
-    """What a broker says of a topic, at one moment."""
+    """The broker's facts about a topic, at one moment."""
 
     name: str
     topic_id: str
@@ -50,32 +50,32 @@ class Topic:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one slot reads: its share for the receipt, and what of it is still there."""
+    """The messages that one slot reads: its share for the receipt, and the rest of it that still exists."""
 
     offsets: SlotOffsets
     there: Mapping[int, OffsetRange]
 
 
 def moments_of(file: ArchiveFile, slots: Sequence[int]) -> list[int]:
-    """The moments between slots that may have to be looked up."""
+    """Return the moments between slots that may have to be looked up."""
     axis = file.axis
     return sorted({at for slot in slots for at in (axis.start_us(slot), axis.end_us(slot))})
 
 
 def known_offsets(batches: Batches) -> dict[int, SlotOffsets]:
-    """By slot, the offsets that receipts say were read."""
+    """Return the offsets that receipts say were read, by slot."""
     return {slot: batch.offsets for (slot, _), batch in batches.items() if batch.offsets is not None}
 
 
 def unready(file: ArchiveFile, topic: Topic, slots: Sequence[int]) -> list[str]:
-    """Of the slots that are not complete in the topic yet, what they wait for."""
+    """Return, for each slot that is not complete in the topic yet, what it waits for."""
     return [said for slot in slots if (said := _waits_for(file, topic, slot) or _lacks_all(file, topic, slot))]
 
 
 def readings(
     file: ArchiveFile, topic: Topic, slots: Sequence[int], known: Mapping[int, SlotOffsets]
 ) -> dict[int, Reading]:
-    """What each slot reads, or an error that says why one cannot be read."""
+    """Return the messages that each slot reads; raise an error that says why one cannot be read."""
     if topic.is_compacted and file.source.lost == "fail":
         raise InvalidInput(
             f"topic {topic.name} is compacted: the broker deletes messages whose key comes again, so a slot may find "
@@ -101,7 +101,7 @@ def readings(
 
 
 def with_shortfall(file: ArchiveFile, slots: Sequence[SlotReceipt], batches: Batches) -> tuple[SlotReceipt, ...]:
-    """The receipts of slots that were read again, with the messages counted as lost that were there the first time."""
+    """Return the receipts of slots that were read again; messages missing since the first time count as lost."""
     short = {one.slot: _shortfall(one, batches) for one in slots}
     if file.source.lost == "fail" and any(short.values()):
         slot, rows = next((slot, rows) for slot, rows in short.items() if rows)
@@ -127,7 +127,7 @@ def _with_lost(one: SlotReceipt, batches: Batches, short: int) -> SlotReceipt:
 
 
 class _Cuts:
-    """Where the slots of one archive begin and end in a topic."""
+    """The bounds of one archive's slots in a topic."""
 
     def __init__(self, file: ArchiveFile, topic: Topic, known: Mapping[int, SlotOffsets]) -> None:
         self.file, self.topic, self.known = file, topic, known
@@ -142,7 +142,7 @@ class _Cuts:
         return Reading(replace(offsets, lost=lost), there)
 
     def losses(self, slot: int, reading: Reading) -> Iterator[str]:
-        """What a slot should read and cannot, in words."""
+        """Yield, in words, the messages that a slot should read and cannot."""
         name, offsets = self.file.axis.name(slot), reading.offsets
         other = self._other_topic(slot)
         if other:
@@ -155,7 +155,7 @@ class _Cuts:
             yield f"in partition {numbers} the topic begins within slot {name} or after it, and lacks what was before"
 
     def _other_topic(self, slot: int) -> str:
-        """What is wrong if the slot, or the one before it, was read from another topic."""
+        """Return the fault if the slot, or the one before it, was read from another topic."""
         offsets = self.known.get(slot)
         if offsets is not None and not self._is_ours(offsets):
             if offsets.topic != self.topic.name:
@@ -192,7 +192,7 @@ class _Cuts:
         return _by_time(self.topic.partitions[number], self.file.axis.end_us(slot))
 
     def _upper(self, slot: int) -> SlotOffsets | None:
-        """The slot after this one, if its receipt says where this one ends."""
+        """Return the slot after this one, if its receipt says where this one ends."""
         after = self.known.get(slot + 1)
         return after if after is not None and self._is_ours(after) else None
 
@@ -204,7 +204,9 @@ class _Cuts:
                 yield number, (first, end)
 
     def _may_lack(self, slot: int) -> Iterator[int]:
-        """Partitions that begin where a slot does, by their timestamps: nobody knows what was deleted before."""
+        """Yield partitions that begin within the slot or later, by their timestamps: nobody knows which messages were
+        deleted before.
+        """
         start_us, topic = self.file.axis.start_us(slot), self.topic
         if slot - 1 in self.known or (topic.kept_us is not None and start_us >= topic.asked_us - topic.kept_us):
             return
@@ -226,7 +228,9 @@ class _Cuts:
 
 
 def _waits_for(file: ArchiveFile, topic: Topic, slot: int, after: SlotOffsets | None = None) -> str:
-    """What a slot waits for; nothing once the lateness has passed, or every partition has a message after its end."""
+    """Return what a slot waits for; nothing once the lateness has passed, or every partition has a message after its
+    end.
+    """
     end_us = file.axis.end_us(slot)
     until_us = end_us + file.source.lateness_us
     open_ones = [number for number, one in sorted(topic.partitions.items()) if not _is_passed(one, end_us)]
@@ -240,7 +244,10 @@ def _waits_for(file: ArchiveFile, topic: Topic, slot: int, after: SlotOffsets | 
 
 
 def _lacks_all(file: ArchiveFile, topic: Topic, slot: int) -> str:
-    """Of a slot without any message that may only be late: later ones in every partition show that none will come."""
+    """Return the fault of a slot without any message, as long as one may only be late.
+
+    Later messages in every partition show that none will come.
+    """
     start_us, end_us = file.axis.start_us(slot), file.axis.end_us(slot)
     partitions = topic.partitions.values()
     has_any = any(_by_time(one, start_us) < _by_time(one, end_us) for one in partitions)
@@ -250,10 +257,10 @@ def _lacks_all(file: ArchiveFile, topic: Topic, slot: int) -> str:
 
 
 def _by_time(partition: Partition, at_us: int) -> int:
-    """Where a bound lies that no receipt has."""
+    """Return the offset of a bound that no receipt has."""
     return min(partition.first_at.get(at_us, partition.end), partition.end)
 
 
 def _is_passed(partition: Partition, at_us: int) -> bool:
-    """Whether there is a message stamped at or after a moment, and everything before it may be read."""
+    """Tell whether there is a message stamped at or after a moment, and everything before it may be read."""
     return partition.first_at.get(at_us, partition.end + 1) <= partition.end

@@ -37,7 +37,7 @@ def refuse_barriers(receipts: Iterable[tuple[int, Receipt]], version: int) -> No
 
 
 def restoration_between(now: Ledger, then: Ledger) -> Restoration:
-    """What must change in the present ledger to make it the earlier one. Cost: one pass over the records."""
+    """Return the changes that turn the present ledger into the earlier one. Cost: one pass over the records."""
     unknown = _unknown_batches(now, then)
     return Restoration(
         version=then.version,
@@ -54,9 +54,9 @@ def restoration_between(now: Ledger, then: Ledger) -> Restoration:
 
 
 def _unknown_batches(now: Ledger, then: Ledger) -> set[BatchKey]:
-    """Batches that counted then, of which the map did not tell yet, as nobody asked that far back.
+    """Return the batches that counted then and that the map did not hold, as nobody asked that far back.
 
-    Nobody can tell which one counts again; one without a name does, that no one has seen.
+    Nobody can tell which batch counts again. The answer is a batch without a name, which no consumer has seen.
     """
     if now.horizon <= then.horizon or then.watermark is None:
         return set()
@@ -66,6 +66,6 @@ def _unknown_batches(now: Ledger, then: Ledger) -> set[BatchKey]:
 
 
 def tombstones_between(now: Ledger, then: Ledger) -> tuple[Tombstone, ...]:
-    """Tombstones that only the later watermark made needless: they matter again when it goes back."""
+    """Return the tombstones that only the later watermark made needless: they matter again when it goes back."""
     known = set(now.tombstones)
     return tuple(one for one in then.tombstones if one not in known)

@@ -1,1 +1,1 @@
-"""What layouts and strategies cost: model, simulation, advice, forecast."""
+"""The cost of layouts and strategies: model, simulation, advice, forecast."""

@@ -1,13 +1,12 @@
-"""Which strategy and how many classes for a workload.
+"""Advice: the strategy and the number of classes for a workload.
 
-`advise` costs every candidate of a grid by closed form. Then it simulates, from the cheapest on, as many as
-it can in about a second, and ranks those by what the simulation says; where the span is so long that these
-would be too few to choose from, the closed forms decide. A candidate that misses a constraint stays in the
-list, behind all that meet them, with what it misses: a constraint that nothing meets then shows by how much.
+`advise` costs every candidate of a grid by closed form. Then it simulates as many as it can in about a second, the
+cheapest first, and ranks those by the simulation. If the span is so long that these would be too few to choose from,
+the closed forms decide. A candidate that misses a constraint stays in the list with what it misses, behind all that
+meet them: so a constraint that nothing meets shows by how much it is missed.
 
-`thesis_advice` is the rule of thumb of the thesis (Golab, Sliding Window Query Processing over Data Streams,
-Waterloo 2006, chapter 4), for comparison: it knows two sizes of window, two amounts of queries, two
-strategies.
+`thesis_advice` is the rule of thumb of the thesis (Golab, Sliding Window Query Processing over Data Streams, Waterloo
+2006, chapter 4), for comparison: it knows two sizes of window, two amounts of queries, two strategies.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ _THESIS = {
 
 
 def thesis_advice(size: WindowSize, queries: QueryLoad) -> ThesisAdvice:
-    """The thesis's advice; its small window was 500 MB and its large one 5 GB, on a disk of 2006.
+    """Return the thesis's advice; its small window was 500 MB and its large one 5 GB, on a disk of 2006.
 
     >>> thesis_advice(WindowSize.SMALL, QueryLoad.FEW).choice.strategy.value
     'no_rebuild'
@@ -83,7 +82,7 @@ def thesis_advice(size: WindowSize, queries: QueryLoad) -> ThesisAdvice:
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a candidate has to keep to; None asks for nothing."""
+    """Bounds that a candidate must keep; None means no bound."""
 
     probe_seconds_max: float | None = None
     stored_files_max: float | None = None
@@ -92,7 +91,7 @@ class Constraints:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A generation with what the model says of it; `misses` names the constraints that it does not meet."""
+    """A generation with the model's figures; `misses` names the constraints that it does not meet."""
 
     prediction: Prediction
     times: Times
@@ -105,7 +104,9 @@ class Candidate:
 
     @property
     def rank_key(self) -> tuple[Any, ...]:
-        """Constraints first, then cost; equal costs prefer fewer sub-indices, so that the order is fixed."""
+        """Return the rank: constraints first, then cost; among equals the fewest sub-indices, so that the order is
+        fixed.
+        """
         layout = self.generation.layout
         subindices = layout.insertion_classes * layout.expiration_classes
         equals = (subindices, layout.insertion_classes, self.generation.strategy.value)
@@ -145,7 +146,7 @@ class Advice:
 def advise(
     workload: Workload, constraints: Constraints = Constraints(), medium: MediumCosts = MEASURED_MEDIUM
 ) -> Advice:
-    """The cheapest round-robin layouts for a workload. Cost: some 200 closed forms, a second of simulations.
+    """Return the cheapest round-robin layouts for a workload. Cost: some 200 closed forms, a second of simulations.
 
     >>> from tidewheel.indexing.cost.workloads import uniform
     >>> advice = advise(Workload(14_000, 14e6, uniform(36)), Constraints(dead_share_max=0.0))
@@ -162,11 +163,11 @@ def advise(
 
 
 def candidate_generations(span: int, constraints: Constraints = Constraints()) -> Iterator[Generation]:
-    """The grid: small G×E under every strategy, and one column per slot, where expiry only drops files.
+    """Return the grid: small G×E under every strategy, and one column per slot, where expiry only drops files.
 
-    With one column per slot appending never mixes expirations, so `no_rebuild` does what `expire_rebuild`
-    does and is left out; the bound on runs is tried there at its default, at half of it and out of the way: joining
-    costs a rewrite and saves probes files to open.
+    With one column per slot appending never mixes expirations, so `no_rebuild` does the same as `expire_rebuild` and is
+    left out. The bound on runs is tried there at its default, at half of it and out of the way: joining costs a rewrite
+    and saves probes files to open.
     """
     dead_share_max = DEAD_SHARE_MAX if constraints.dead_share_max is None else constraints.dead_share_max
 
@@ -185,7 +186,7 @@ def candidate_generations(span: int, constraints: Constraints = Constraints()) -
 
 
 def _simulable(ranked: list[Candidate], workload: Workload) -> list[Candidate]:
-    """The first so many that can be simulated within the allowance.
+    """Return the first candidates that can be simulated within the allowance.
 
     A simulation visits, at every update, about the batch's cells and at worst every run.
     """

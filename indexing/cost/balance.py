@@ -23,7 +23,7 @@ from tidewheel.indexing.errors import InvalidInput
 
 
 def live_cells(span: int, watermark: int = 0) -> Iterator[tuple[int, int]]:
-    """The cells that may hold live records after an update. Cost: p(p+1)/2.
+    """Return the cells that may hold live records after an update. Cost: p(p+1)/2.
 
     >>> list(live_cells(2))
     [(-1, 1), (0, 1), (0, 2)]
@@ -34,7 +34,7 @@ def live_cells(span: int, watermark: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def subindex_cells(layout: Layout, watermark: int = 0) -> tuple[int, ...]:
-    """Live cells per sub-index after an update, row by row: I₁, I₂, … Cost: p(p+1)/2.
+    """Return the live cells per sub-index after an update, row by row: I₁, I₂, … Cost: p(p+1)/2.
 
     >>> subindex_cells(Layout(LayoutKind.ROUND_ROBIN, 2, 2, span=8))
     (10, 10, 6, 10)
@@ -47,7 +47,7 @@ def subindex_cells(layout: Layout, watermark: int = 0) -> tuple[int, ...]:
 
 
 def squared_deviations(counts: Sequence[int]) -> Fraction:
-    """The sum of squared deviations from the mean, exactly.
+    """Return the sum of squared deviations from the mean, exactly.
 
     >>> squared_deviations([10, 10, 6, 10])
     Fraction(12, 1)
@@ -56,7 +56,7 @@ def squared_deviations(counts: Sequence[int]) -> Fraction:
 
 
 def squared_deviations_mean(layout: Layout) -> Fraction:
-    """The sum of squared deviations averaged over one period of the layout. Cost: period · p²/2.
+    """Return the sum of squared deviations averaged over one period of the layout. Cost: period · p²/2.
 
     >>> squared_deviations_mean(Layout(LayoutKind.CHRONOLOGICAL, 2, 2, span=8))
     Fraction(52, 1)
@@ -67,7 +67,7 @@ def squared_deviations_mean(layout: Layout) -> Fraction:
 
 
 def period_slots(layout: Layout) -> int:
-    """After how many slots a layout assigns as before; the randomized one never does and is refused.
+    """Return after how many slots a layout assigns as before; refuse the randomized one, which never does.
 
     >>> period_slots(Layout(LayoutKind.ROUND_ROBIN, 2, 3, span=8))
     6

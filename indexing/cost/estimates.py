@@ -1,21 +1,19 @@
-"""The figures of the cost model by closed form, for round robin: what screens many candidates at once.
+"""The figures of the cost model by closed form, for round robin: they screen many candidates at once.
 
-With f(d) the share that lives d slots, tail(t) the share that lives longer than t, and B the bytes of an
-interval, what an update of slot k finds in its row and column, older than its own batch and still alive, is
+f(d) is the share that lives d slots, tail(t) the share that lives longer than t, and B the bytes of an interval. An
+update of slot k finds in its row and column, older than its own batch and still alive:
 
     row      B · Σ_{a≥1} tail(a·G)              column   B · Σ_{b≥1} tail(b·E)
     both     B · Σ_{a,b≥1} f(a·G + b·E)
 
-`rebuild` rewrites row + column − both, `expire_rebuild` the column. That is exact while every row has
-something that expires; where few lifetimes occur, rows without are left alone and it is an upper bound.
-Joining for `runs_max` is played through from one turn of a column to the next; where nothing turns, it is
-approximated, as is joining for `dead_share_max`, by how often a sub-index comes to pass the bound. Files that are cut
-between tasks (`sharing`) are left out.
+`rebuild` rewrites row + column − both, `expire_rebuild` the column. That is exact while every row has something that
+expires; where few lifetimes occur, rows without are left alone and it is an upper bound. Joining for `runs_max` is
+played through from one turn of a column to the next. Where nothing turns, it is approximated by how often a sub-index
+passes the bound, as is joining for `dead_share_max`. Files that are cut between tasks (`sharing`) are left out.
 
-The rules of thumb `rebuild_amplification` and `expire_rebuild_amplification` are for uniform lifetimes and
-take a touched sub-index to be of average size. Under round robin it is smaller: what is touched at k has no
-cells of k+1 to k+E−1, the ones with most in them. So they lie above the exact sums, by 1/2 for
-`expire_rebuild` where E divides p.
+The rules of thumb `rebuild_amplification` and `expire_rebuild_amplification` are for uniform lifetimes and take a
+touched sub-index to be of average size. Under round robin it is smaller: what is touched at k has no cells of k+1 to
+k+E−1, the ones with most in them. So they lie above the exact sums, by 1/2 for `expire_rebuild` where E divides p.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from tidewheel.indexing.errors import InvalidInput
 
 
 def rebuild_amplification(insertion_classes: int, expiration_classes: int, span: int) -> float:
-    """Write amplification of `rebuild` under uniform lifetimes, by rule of thumb.
+    """Return the write amplification of `rebuild` under uniform lifetimes, by rule of thumb.
 
     >>> rebuild_amplification(4, 4, 36)
     8.875
@@ -42,7 +40,7 @@ def rebuild_amplification(insertion_classes: int, expiration_classes: int, span:
 
 
 def expire_rebuild_amplification(expiration_classes: int, span: int) -> float:
-    """Write amplification of `expire_rebuild` under uniform lifetimes, by rule of thumb.
+    """Return the write amplification of `expire_rebuild` under uniform lifetimes, by rule of thumb.
 
     >>> expire_rebuild_amplification(4, 36)
     5.5
@@ -51,7 +49,7 @@ def expire_rebuild_amplification(expiration_classes: int, span: int) -> float:
 
 
 def estimate(workload: Workload, generation: Generation) -> Prediction:
-    """The figures by closed form. Cost: the span, and for `rebuild` p²/(G·E) more; round robin only."""
+    """Return the figures by closed form. Cost: the span, and for `rebuild` p²/(G·E) more; round robin only."""
     if generation.layout.kind is not LayoutKind.ROUND_ROBIN:
         kind = generation.layout.kind.value
         raise InvalidInput(f"there is no closed form for the {kind} layout", "use predict, which simulates")
@@ -66,7 +64,7 @@ def estimate(workload: Workload, generation: Generation) -> Prediction:
 
 @dataclass(frozen=True)
 class _Joining:
-    """What the bound on runs costs and leaves, per update."""
+    """The cost of the bound on runs, and the runs that it leaves, per update."""
 
     rewritten_bytes: float
     joins: int
@@ -87,7 +85,7 @@ class _Sums:
 
     @property
     def rows(self) -> int:
-        """Insertion classes in use; with more of them than slots, some lie empty."""
+        """Return the insertion classes in use; with more of them than slots, some lie empty."""
         return min(self.generation.layout.insertion_classes, self.workload.span)
 
     @property
@@ -96,7 +94,7 @@ class _Sums:
 
     @property
     def columns_mix(self) -> bool:
-        """Whether a column holds more than one live expiration slot, so that expiry leaves part of a file."""
+        """Tell whether a column holds more than one live expiration slot, so that expiry leaves part of a file."""
         return self.generation.layout.expiration_classes < self.workload.span
 
     def rebuild(self) -> Prediction:
@@ -144,7 +142,7 @@ class _Sums:
         return self.workload.arriving_bytes * sum(sum(shares[first + step :: step]) for first in firsts)
 
     def _joining(self) -> _Joining:
-        """What a column's sub-indices go through from one turn to the next; all columns are on this way at once."""
+        """Return the joins of a column's sub-indices from one turn to the next; all columns are on this way at once."""
         rewritten, joins, runs = 0.0, 0, 0.0
         after_turn = [self._column_bytes() / self.rows] if self.columns_mix else []
         for row in range(self.rows):
@@ -161,7 +159,7 @@ class _Sums:
         return _Joining(rewritten, joins, runs)
 
     def _piece_bytes(self, slots_to_turn: int) -> float:
-        """What a batch brings for the column that turns so many slots after it."""
+        """Return the bytes that a batch brings for the column that turns so many slots after it."""
         classes = self.generation.layout.expiration_classes
         return self.workload.arriving_bytes * sum(self.workload.lifetimes[slots_to_turn::classes])
 
@@ -172,7 +170,7 @@ class _Sums:
         return appended + self.columns * min(self.rows, self.workload.span - self.columns + 1)
 
     def _pause_updates(self) -> float:
-        """Updates between two joins of a sub-index; infinite where no bound is ever passed."""
+        """Return the updates between two joins of a sub-index; infinite if no bound is ever passed."""
         generation, workload = self.generation, self.workload
         by_runs = generation.runs_max * generation.layout.insertion_classes
         batches = ceil(workload.span / generation.layout.insertion_classes)
@@ -184,11 +182,11 @@ class _Sums:
         return pause
 
     def _received_columns(self) -> int:
-        """Columns that a batch brings something for."""
+        """Return the columns that a batch brings something for."""
         return len(self._last_lifetimes())
 
     def _last_lifetimes(self) -> dict[int, int]:
-        """By column, counted from the batch's own slot: the longest lifetime that lands there."""
+        """Return the longest lifetime that lands in each column, counted from the batch's own slot."""
         classes = self.generation.layout.expiration_classes
         return {d % classes: d for d, share in enumerate(self.workload.lifetimes) if d and share}
 
@@ -202,7 +200,7 @@ class _Sums:
         return float(sum(self._last_lifetimes().values()))
 
     def _touched(self) -> float:
-        """The batch's columns and the rows with something to expire, less the one in common."""
+        """Return the batch's columns and the rows with something to expire, less the one in common."""
         layout = self.generation.layout
         lifetimes = [d for d, share in enumerate(self.workload.lifetimes) if d and share]
         expiring = {d % layout.insertion_classes for d in lifetimes}

@@ -1,12 +1,12 @@
-"""What the next updates will expire, rewrite and leave.
+"""The forecast of the next updates: what each will expire, rewrite and leave.
 
-What is stored carries its own expiry, so its future is known: `expired_*` and `live_*` are exact. Whatever
-depends on data that has not come is in a field named `*_assumed_*`, under an assumption that the forecast
-states in words. `rewritten_bytes` and `dead_bytes` are estimates: they also need the runs that lie in each
-sub-index, which are inferred from the cells, as follows.
+Stored records carry their own expiry, so their future is known: `expired_*` and `live_*` are exact. A figure that
+depends on data that has not come is in a field named `*_assumed_*`, under an assumption that the forecast states in
+words. `rewritten_bytes` and `dead_bytes` are estimates: they also need the runs that lie in each sub-index, which are
+inferred from the cells, as follows.
 
     rebuild         one run per sub-index
-    expire_rebuild  one run for what was there when its column last turned, one for each batch since
+    expire_rebuild  one run for all rows of the column's last turn, one for each batch since
     no_rebuild      one run for each batch
                     and never more than `runs_max`: beyond it, the young ones have been joined (`joining`)
 """
@@ -61,7 +61,7 @@ class Forecast:
 
 
 def forecast(stored: Stored, watermark: int, updates: int, repeated_slots: int = 0) -> Forecast:
-    """The next updates after the watermark, each of one slot.
+    """Return the next updates after the watermark, each of one slot.
 
     `stored` holds the cells of each generation that still has any; the one with the highest number receives
     what arrives. With `repeated_slots` = n, batches like the mean of the last n slots are assumed; with 0,
@@ -110,9 +110,9 @@ def _assumption(repeated_slots: int) -> str:
 
 
 def _mean_arrivals(stored: Stored, watermark: int, slots: int) -> _Arrivals | None:
-    """The mean batch of the last n slots.
+    """Return the mean batch of the last n slots.
 
-    Of lifetime d, the slots before W−d+1 show nothing any more: the mean is over those that still can.
+    A slot before W−d+1 shows no more records of lifetime d: the mean is over the slots that still can.
     """
     if slots == 0:
         return None
@@ -130,7 +130,7 @@ def _mean_arrivals(stored: Stored, watermark: int, slots: int) -> _Arrivals | No
 
 
 class _Course:
-    """The archive as it goes through the updates to come."""
+    """The archive on its way through the updates to come."""
 
     def __init__(self, stored: Stored, watermark: int, arrivals: _Arrivals | None) -> None:
         self.arrivals = arrivals
@@ -171,7 +171,7 @@ class _Course:
         )
 
     def _arrive(self, slot: int) -> dict[int, float] | None:
-        """The assumed batch of a slot, by expiration slot."""
+        """Return the assumed batch of a slot, by expiration slot."""
         if self.arrivals is None:
             return None
         for lifetime, rows in self.arrivals.rows.items():
@@ -193,7 +193,7 @@ def _by_expiration(stored: Stored) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def _simulation_of(generation: Generation, cells: SizesByCell, watermark: int) -> Simulation:
-    """A simulation that begins with the runs that the cells most likely lie in."""
+    """Return a simulation that begins with the runs that the cells most likely lie in."""
     turned = _last_turns(generation.layout, watermark)
     batches: dict[ClassPair, dict[int, dict[int, float]]] = {}
     for (insertion_slot, expiration_slot), (_, size) in cells.items():
@@ -209,7 +209,7 @@ def _simulation_of(generation: Generation, cells: SizesByCell, watermark: int) -
 
 
 def _last_turns(layout: Layout, watermark: int) -> dict[int, int]:
-    """By column: the latest slot through the watermark at which it turned, within two spans."""
+    """Return the latest slot through the watermark at which each column turned, within two spans."""
     turns: dict[int, int] = {}
     for slot in range(watermark - 2 * max(layout.span, layout.expiration_classes), watermark + 1):
         turns[layout.column_of(slot)] = slot
@@ -217,7 +217,7 @@ def _last_turns(layout: Layout, watermark: int) -> dict[int, int]:
 
 
 def _run_of(strategy: Strategy, insertion_slot: int, turned: int) -> int:
-    """The run that a batch's records lie in, named by the last slot whose batch is in it."""
+    """Return the run that a batch's records lie in, named by the last slot whose batch is in it."""
     if strategy is Strategy.NO_REBUILD:
         return insertion_slot
     if strategy is Strategy.EXPIRE_REBUILD:
@@ -226,7 +226,7 @@ def _run_of(strategy: Strategy, insertion_slot: int, turned: int) -> int:
 
 
 def _joined(runs_max: int, runs: Mapping[int, dict[int, float]]) -> list[dict[int, float]]:
-    """The runs, oldest first, joined as if they had come one by one; what is alive stands for what was then."""
+    """Return the runs, oldest first, joined as if they had come one by one, all of their live sizes."""
     found: list[dict[int, float]] = []
     for name in sorted(runs):
         youngest_first = [sum(cells.values()) for cells in reversed(found)]

@@ -1,4 +1,4 @@
-"""What a stored archive measures, in the form that the forecast and the advisor take.
+"""The measures of a stored archive, in the form that the forecast and the advisor take.
 
 The ledger counts rows by cell exactly. A cell's bytes are its rows times the mean row of its sub-index, which the
 files say: records of one sub-index lie together in the same files, so no cell has bytes of its own.
@@ -16,7 +16,7 @@ from tidewheel.indexing.errors import InvalidInput
 
 
 def cells_with_bytes(state: TableState) -> Stored:
-    """Rows and bytes of every live cell, by generation."""
+    """Return the rows and bytes of every live cell, by generation."""
     row_bytes = _row_bytes(state)
     stored: dict[Generation, dict[tuple[int, int], tuple[int, int]]] = {state.definition.current: {}}
     for slot, record in state.ledger.records.items():
@@ -29,7 +29,7 @@ def cells_with_bytes(state: TableState) -> Stored:
 
 
 def workload_of(state: TableState, last: int) -> Workload:
-    """A workload like the mean of the last slots; of a lifetime, over the slots that can still show it."""
+    """Return a workload like the mean of the last slots; for each lifetime, over the slots that can still show it."""
     watermark = state.watermark
     recent = [] if watermark is None else [s for s in state.ledger.records if watermark - last < s <= watermark]
     if watermark is None or not recent:
@@ -47,7 +47,7 @@ def workload_of(state: TableState, last: int) -> Workload:
 
 
 def _row_bytes(state: TableState) -> dict[SubIndex, float]:
-    """The mean bytes of a row by sub-index."""
+    """Return the mean bytes of a row by sub-index."""
     return {
         subindex: sum(file.bytes for file in files) / sum(file.rows for file in files)
         for subindex, files in state.by_subindex().items()

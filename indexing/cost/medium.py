@@ -1,4 +1,4 @@
-"""What one medium asks for each thing done. Written by `python -m benchmarks adopt`; do not edit.
+"""The seconds of one medium for each thing done. Written by `python -m benchmarks adopt`; do not edit.
 
 Fitted to 112 contenders in 13 races, on 2 cores of AMD EPYC, local disk; nanoseconds are of
 refreshes of standing queries.

@@ -1,4 +1,4 @@
-"""What a layout and a strategy cost under a workload: figures per update in steady state, and a time.
+"""The cost model: figures per update of a layout and a strategy in steady state, and a time.
 
 `predict` simulates updates until the archive is steady and averages over whole periods of the layout; it
 knows every layout, strategy and bound. `estimates.estimate` gives the same figures by closed form, roughly,
@@ -46,12 +46,12 @@ class Prediction:
     dead_bytes: float
 
     def figures(self) -> dict[str, float]:
-        """The predicted numbers by name."""
+        """Return the predicted numbers by name."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("generation", "method")}
 
     @property
     def write_amplification(self) -> float:
-        """Bytes written per byte that arrived to stay."""
+        """Return the bytes written per byte that arrived to stay."""
         return 1 + self.rewritten_bytes / self.appended_bytes
 
     @property
@@ -60,7 +60,9 @@ class Prediction:
 
     @property
     def probe_files(self) -> float:
-        """Files whose filters a probe of one key checks: one of each run, because a run's files are key ranges."""
+        """Return the files whose filters a probe of one key checks: one of each run, because a run's files are key
+        ranges.
+        """
         return self.stored_runs
 
 
@@ -76,7 +78,7 @@ class Times:
 
 @dataclass(frozen=True)
 class MediumCosts:
-    """What the medium asks for each thing done."""
+    """The medium's seconds for each thing done."""
 
     update_seconds: float = medium.UPDATE_SECONDS
     written_file_seconds: float = medium.WRITTEN_FILE_SECONDS
@@ -92,7 +94,7 @@ class MediumCosts:
     scanned_file_seconds: float = medium.SCANNED_FILE_SECONDS
 
     def times(self, prediction: Prediction, workload: Workload) -> Times:
-        """The modelled times of predicted figures. Cost: constant."""
+        """Return the modelled times of predicted figures. Cost: constant."""
         update = self._update_seconds(prediction, workload.row_bytes)
         probe = self._probe_seconds(ProbeWork.of(prediction, workload))
         stored_megabytes = (prediction.live_bytes + prediction.dead_bytes) / MEGABYTE
@@ -122,8 +124,10 @@ class MediumCosts:
 
 @dataclass(frozen=True)
 class ProbeWork:
-    """What one probe does: the filters of files checked, those opened that have the key, their row groups looked
-    through, and what is decoded of those that match."""
+    """The work of one probe.
+
+    It checks the filters of files, opens those that have the key, searches their row groups, and decodes the matches.
+    """
 
     checked_files: float
     opened_files: float
@@ -132,7 +136,7 @@ class ProbeWork:
 
     @staticmethod
     def of(prediction: Prediction, workload: Workload) -> ProbeWork:
-        """One file of each run. A run has the key, and then a row group with it, as chance spreads its records."""
+        """Return the work: one file of each run. Chance decides whether a run, and then a row group, has the key."""
         runs = prediction.probe_files
         run_bytes = (prediction.live_bytes + prediction.dead_bytes) / runs
         group = group_bytes(workload.row_bytes)
@@ -144,7 +148,7 @@ class ProbeWork:
 
 
 def group_bytes(row_bytes: float) -> float:
-    """What a whole row group takes in a file."""
+    """Return the bytes of a whole row group in a file."""
     return min(GROUP_BYTES, GROUP_ROWS * row_bytes)
 
 
@@ -152,7 +156,7 @@ MEASURED_MEDIUM = MediumCosts()
 
 
 def predict(workload: Workload, generation: Generation) -> Prediction:
-    """The figures by simulation. Cost: 3 to 6 spans of updates, each the batch's cells and the runs it meets.
+    """Return the figures by simulation. Cost: 3 to 6 spans of updates, each the batch's cells and the runs it meets.
 
     >>> from tidewheel.indexing.core.layouts import Strategy
     >>> from tidewheel.indexing.cost.workloads import uniform
@@ -183,7 +187,7 @@ def require_span(workload: Workload, generation: Generation) -> None:
 
 
 def measured_updates(layout: Layout) -> int:
-    """How many updates to average over: whole periods of the layout, if four spans hold one."""
+    """Return how many updates to average over: whole periods of the layout, if four spans hold one."""
     longest = 4 * layout.span
     if layout.kind is LayoutKind.RANDOMIZED:
         return longest

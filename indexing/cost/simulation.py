@@ -1,4 +1,4 @@
-"""What updates do to the runs of one generation, counted in bytes without any data.
+"""The simulation of updates on the runs of one generation, counted in bytes without any data.
 
 A sub-index is a list of *runs* (sorted wholes, each one file or several). A run remembers its live bytes per
 expiration slot and how many dead bytes it still carries. One update of slot k, as the planner decides it:
@@ -32,7 +32,7 @@ LiveBytes = Mapping[int, float]  # expiration slot → live bytes
 
 @dataclass(frozen=True)
 class UpdateFigures:
-    """What one update did."""
+    """The figures of one update."""
 
     touched_subindices: int
     rewritten_subindices: int
@@ -45,7 +45,7 @@ class UpdateFigures:
 
 @dataclass(slots=True)
 class StoredFigures:
-    """What lies in the table after an update."""
+    """The contents of the table after an update."""
 
     runs: int = 0
     files: int = 0
@@ -78,7 +78,7 @@ class Run:
 
     @staticmethod
     def joined(parts: Iterable[LiveBytes]) -> Run:
-        """One run of several: what re-clustering makes of them."""
+        """Return one run of several: re-clustering makes it of them."""
         cells: dict[int, float] = defaultdict(float)
         for part in parts:
             for expiration_slot, live_bytes in part.items():
@@ -86,7 +86,7 @@ class Run:
         return Run.of(cells)
 
     def expire(self, slot: int) -> bool:
-        """Turn what expires at the slot from live to dead; whether there was any."""
+        """Turn the bytes that expire at the slot from live to dead; tell whether there were any."""
         expired_bytes = self.cells.pop(slot, None)
         if expired_bytes is None:
             return False
@@ -125,11 +125,11 @@ class Simulation:
         self._account(before, [subindex])
 
     def run_counts(self) -> dict[ClassPair, int]:
-        """Runs per sub-index that has any."""
+        """Return the runs per sub-index that has any."""
         return {subindex: len(runs) for subindex, runs in self._runs.items()}
 
     def update(self, slot: int, batch: LiveBytes | None) -> UpdateFigures:
-        """Apply the next slot: its batch by expiration slot (none: expiry alone), and what expires at it."""
+        """Apply the next slot: its batch by expiration slot (none: expiry alone), and the expiry at that slot."""
         row = self.generation.layout.row_of(slot) if batch is not None else None
         pieces = self._pieces(row, slot, batch or {})
         column = self._column_of(slot)
@@ -154,7 +154,7 @@ class Simulation:
         )
 
     def _pieces(self, row: int | None, slot: int, batch: LiveBytes) -> dict[ClassPair, dict[int, float]]:
-        """The batch by sub-index; what is dead before its own update is never stored."""
+        """Return the batch by sub-index; records that are dead before their own update are never stored."""
         pieces: dict[ClassPair, dict[int, float]] = {}
         if row is None:
             return pieces
@@ -195,7 +195,7 @@ class Simulation:
             self._runs.pop(subindex, None)
 
     def _share_out(self, tally: _Tally) -> None:
-        """The files of the runs written: what is cut is only what is rewritten, as no key of others is known."""
+        """Return the files of the runs written: only rewritten runs are cut, as no key of others is known."""
         sizes = {subindex: run.stored_bytes for subindex, run in tally.written.items()}
         target = self.generation.target_file_bytes
         shares = shared(sizes, tally.rewritten, tasks_for(sum(sizes.values()), self.cores, target), target)
@@ -204,7 +204,7 @@ class Simulation:
             run.files = sum(self._files((end - start) * run.stored_bytes) for start, end in pairwise(ends))
 
     def _reclustered(self, runs: list[Run], receives: bool, turns: bool) -> int:
-        """How many of the runs, counted from the youngest, become one."""
+        """Return how many of the runs, counted from the youngest, become one."""
         generation = self.generation
         partly_dead = any(run.dead_bytes for run in runs)
         if generation.strategy is Strategy.REBUILD and receives:

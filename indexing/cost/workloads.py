@@ -1,4 +1,4 @@
-"""A workload in steady state: what arrives per interval, how long it lives, how often it is read.
+"""A workload in steady state: the records per interval, their lifetimes, and how often they are read.
 
 Lifetimes are a discrete distribution over slots lived: a record of insertion slot i with lifetime d expires
 at slot i + d. Lifetime 0 is dead before its own update and never stored.
@@ -50,7 +50,7 @@ class Workload:
 
     @property
     def span(self) -> int:
-        """The longest lifetime that occurs, in slots."""
+        """Return the longest lifetime that occurs, in slots."""
         return max(lifetime for lifetime, share in enumerate(self.lifetimes) if share)
 
     @property
@@ -59,26 +59,26 @@ class Workload:
 
     @property
     def stored_bytes(self) -> float:
-        """What one batch brings to store: all but the short-lived."""
+        """Return the bytes that one batch brings to store: all but the short-lived."""
         return self.arriving_bytes * sum(self.lifetimes[1:])
 
     @property
     def live_bytes(self) -> float:
-        """What is live after an update: batch k−j still holds what lives longer than j slots."""
+        """Return the live bytes after an update: batch k−j still holds the records that live longer than j slots."""
         return self.arriving_bytes * sum(d * share for d, share in enumerate(self.lifetimes))
 
     @property
     def keys(self) -> float:
-        """Distinct keys among the live records, if all have equally many."""
+        """Return the distinct keys among the live records, if all have equally many."""
         return max(1.0, self.live_bytes / self.row_bytes / self.probe_rows)
 
     def batch(self, slot: int) -> dict[int, float]:
-        """The bytes of a slot's batch by expiration slot."""
+        """Return the bytes of a slot's batch by expiration slot."""
         return {slot + d: share * self.arriving_bytes for d, share in enumerate(self.lifetimes) if d > 0 and share > 0}
 
 
 def uniform(span: int) -> Lifetimes:
-    """Every number of slots from 1 to the span equally often.
+    """Return a workload with every number of slots from 1 to the span equally often.
 
     >>> uniform(2)
     (0.0, 0.5, 0.5)
@@ -88,7 +88,7 @@ def uniform(span: int) -> Lifetimes:
 
 
 def constant(slots: int) -> Lifetimes:
-    """Every record lives equally long.
+    """Return a workload whose records all live equally long.
 
     >>> constant(2)
     (0.0, 0.0, 1.0)
@@ -98,7 +98,7 @@ def constant(slots: int) -> Lifetimes:
 
 
 def bimodal(short: int, long: int, long_share: float) -> Lifetimes:
-    """Two retention classes.
+    """Return a workload of two retention classes.
 
     >>> bimodal(1, 3, 0.25)
     (0.0, 0.75, 0.0, 0.25)
@@ -115,7 +115,7 @@ def bimodal(short: int, long: int, long_share: float) -> Lifetimes:
 
 
 def heavy_tailed(span: int, exponent: float = 2.0) -> Lifetimes:
-    """Shares that fall as a power of the lifetime: most records go soon, a few stay for the whole span.
+    """Return shares that fall as a power of the lifetime: most records go soon, a few stay for the whole span.
 
     >>> [round(share, 3) for share in heavy_tailed(3)]
     [0.0, 0.735, 0.184, 0.082]

@@ -1,1 +1,1 @@
-"""What every other operation decides by: audit, undo, vacuum, as-of, deadline, status, changes."""
+"""Rules that other operations decide by: audit, undo, vacuum, as-of, deadline, status, changes."""

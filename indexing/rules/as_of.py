@@ -16,12 +16,12 @@ from tidewheel.indexing.core.slots import TimeAxis
 
 
 def watermark_end_us(axis: TimeAxis, watermark: int | None) -> int | None:
-    """The first moment a version with this watermark answers for; none while nothing has expired."""
+    """Return the first moment a version with this watermark answers for; none while nothing has expired."""
     return None if watermark is None else axis.end_us(watermark)
 
 
 def as_of_default_us(clock: Clock, end_us: int | None, now_us: int) -> int:
-    """The moment meant when none is named: now for a live archive, the end of the data for a historic one.
+    """Return the moment meant when none is named: now for a live archive, the end of the data for a historic one.
 
     >>> as_of_default_us(Clock.WALL, 50, 70), as_of_default_us(Clock.WALL, 50, 40), as_of_default_us(Clock.DATA, 50, 70)
     (70, 50, 50)
@@ -32,12 +32,12 @@ def as_of_default_us(clock: Clock, end_us: int | None, now_us: int) -> int:
 
 
 def answers_for(end_us: int | None, as_of_us: int) -> bool:
-    """Whether a version whose watermark ends then still holds all that is alive at a moment."""
+    """Tell whether a version whose watermark ends then still holds all that is alive at a moment."""
     return end_us is None or as_of_us >= end_us
 
 
 def version_as_of(watermarks: Iterable[tuple[int, int | None]], axis: TimeAxis, as_of_us: int) -> int | None:
-    """The newest version that answers for a moment, of (version, watermark) pairs; none if all lost something.
+    """Return the newest version that answers for a moment, of (version, watermark) pairs; none if all lost something.
 
     Versions without a watermark do not count: before its first update an archive knows of no record, and an
     empty answer would claim that there was none.

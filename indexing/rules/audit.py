@@ -28,7 +28,7 @@ PATHS_SHOWN = 3
 
 @dataclass(frozen=True)
 class FileContent:
-    """What a data file holds, counted from its rows."""
+    """The cells of a data file, counted from its rows."""
 
     fact: FileFact
     cells: Mapping[CellAt, Cell]
@@ -41,7 +41,9 @@ class FileContent:
 def content_findings(
     state: TableState, contents: Sequence[FileContent], unread: Sequence[FileFact], *, settled: bool
 ) -> list[Finding]:
-    """Rules 1 to 4. `unread` are files whose rows are not known; `settled`: the newest commit checked the bounds."""
+    """Yield the findings of rules 1 to 4. `unread` files have unknown rows; `settled`: the newest commit checked the
+    bounds.
+    """
     findings = list(_cell_findings(state, contents, unread))
     for content in contents:
         findings += _misplaced(state, content)
@@ -81,7 +83,7 @@ def _cell_finding(axis: TimeAxis, at: CellAt, known: Cell, there: Cell, paths: S
 
 
 class _Suspects:
-    """Which files may be to blame for a cell: unread ones, else those whose count is off, else all that hold it."""
+    """The files that may be to blame for a cell: unread ones, else those whose count is off, else all that hold it."""
 
     def __init__(self, contents: Sequence[FileContent], unread: Sequence[FileFact]) -> None:
         self._unread = unread
@@ -183,7 +185,7 @@ def _dead_rows(content: FileContent, watermark: int) -> int:
 
 
 def file_list_findings(files: Iterable[FileFact], attempts: Iterable[str]) -> list[Finding]:
-    """Files that are listed twice, or that no committed attempt wrote."""
+    """Yield files that are listed twice, or that no committed attempt wrote."""
     known, findings = set(attempts), []
     for path, times in Counter(file.path for file in files).items():
         if times > 1:

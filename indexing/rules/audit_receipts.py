@@ -1,5 +1,6 @@
-"""Audit rules of what was committed: every version has a receipt, heads count up by one, every receipt balances, the
-watermark is the receipts', and the ledger is what they add up to.
+"""Audit rules for receipts: every version has one, heads count up by one, and every receipt balances.
+
+The watermark is the receipts', and the ledger is their sum.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tidewheel.indexing.rules.findings import Finding, Flaw
 def receipt_findings(
     receipts: Sequence[tuple[int, Receipt]], *, version: int, head: int, watermark: int | None
 ) -> list[Finding]:
-    """Rule 5: the chain of receipts, without a gap from the first version to this one."""
+    """Yield the faults of rule 5: the chain of receipts has no gap from the first version to this one."""
     findings = []
     there = {at for at, _ in receipts}
     for first, last in ranges_of(at for at in range(version + 1) if at not in there):
@@ -38,7 +39,7 @@ def receipt_findings(
 
 
 def ledger_findings(ledger: Ledger, receipts: Iterable[tuple[int, Receipt]], span: int) -> list[Finding]:
-    """The ledger is what its receipts add up to."""
+    """Yield the differences between the ledger and the sum of its receipts."""
     again = fold_all(Ledger(), receipts, span)
     pairs = {
         "watermark": (again.watermark, ledger.watermark),

@@ -1,4 +1,4 @@
-"""How often an archive is looked after, when it last was, and what came of it."""
+"""The care of an archive: how often it is maintained, when it last was, and with what result."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ KEPT_A_COMMIT = 10_000
 
 
 def commits_between(files: int, slots: int) -> int:
-    """After how many commits receipts are folded and a checkpoint is written.
+    """Return after how many commits receipts are folded and a checkpoint is written.
 
-    Both write down all that is alive, so a large archive has them more rarely: the entries of the log that opening it
-    reads instead are few beside what it reads anyway.
+    Both write down all that is alive, so a large archive has them more rarely. Opening it then reads more log entries
+    instead, which are few beside what it reads anyway.
 
     >>> commits_between(666, 36), commits_between(400_000, 10_000), commits_between(10**6, 10**5)
     (10, 41, 100)

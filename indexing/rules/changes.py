@@ -1,4 +1,4 @@
-"""The feed of changes: what each commit brought and took, and why, from the ledger at a version and later receipts.
+"""The feed of changes: the cells that each commit brought and took, and why, from a ledger and later receipts.
 
 A change names cells, not rows: (slot, part, expiration slot) with how many rows came or left. Taking what left from
 the cells of one version and adding what came gives the cells of the next. Nothing is read but receipts.
@@ -44,7 +44,7 @@ class CellChange:
 
 @dataclass(frozen=True)
 class Change:
-    """What one commit changed: batches that count from now on, cells that came and left, the watermark."""
+    """The effect of one commit: batches that count from now on, cells that came and left, the watermark."""
 
     version: int
     operation: Deed
@@ -82,7 +82,7 @@ class Change:
 
 
 def changes_between(ledger: Ledger, receipts: Iterable[tuple[int, Receipt]], span: int) -> Iterator[Change]:
-    """The changes of the receipts that follow a ledger, oldest first."""
+    """Yield the changes of the receipts that follow a ledger, oldest first."""
     for version, receipt in sorted(receipts, key=lambda one: one[0]):
         if version > ledger.version:
             after = fold(ledger, version, receipt, span)
@@ -91,7 +91,7 @@ def changes_between(ledger: Ledger, receipts: Iterable[tuple[int, Receipt]], spa
 
 
 def cells_after(cells: Mapping[tuple[int, int], Cell], change: Change) -> dict[tuple[int, int], Cell]:
-    """The cells of a version, given those of the one before and the change between."""
+    """Return the cells of a version, given those of the one before and the change between."""
     after = dict(cells)
     steps: tuple[tuple[tuple[CellChange, ...], Callable[[Cells, Cells], dict[int, Cell]]], ...] = (
         (change.came, cells_with), (change.left, cells_without),
@@ -138,7 +138,7 @@ def _change(before: Ledger, after: Ledger, receipt: Receipt) -> Change:
 
 
 def _batches(receipt: Receipt) -> tuple[tuple[tuple[BatchKey, str], ...], tuple[BatchKey, ...]]:
-    """The batches that count from a receipt on, and the slots and parts that have none any more."""
+    """Return the batches that count from a receipt on, and the slots and parts that have none any more."""
     came = [(one.key, receipt.attempt) for one in receipt.slots]
     if receipt.restoration is None:
         return tuple(came), ()
@@ -168,7 +168,7 @@ class _Walk:
         self.cells[slot] = cells_without(self.cells.get(slot, {}), cells)
 
     def exchange(self, slot: int, cells: Cells) -> None:
-        """An undo puts other cells in place of a slot's: told is only what differs."""
+        """Put other cells in place of a slot's, for an undo; report only the difference."""
         now = self.cells.get(slot, {})
         self.lose(slot, {at: cell for at, cell in now.items() if cells.get(at) != cell}, Why.UNDONE)
         self.gain(slot, {at: cell for at, cell in cells.items() if now.get(at) != cell}, Why.UNDONE)

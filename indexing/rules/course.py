@@ -1,7 +1,7 @@
 """The course of an archive: how many records were alive after its last commits, and how many of them will be.
 
-Both are exact: what was follows from receipts, and of what is stored each record carries its own expiry. What is still
-to come in is in neither.
+Both are exact: the past follows from receipts, and each stored record carries its own expiry. Records that have not
+come yet are in neither.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Course:
 def course_of(
     cells: Mapping[tuple[int, int], Cell], watermark: int | None, axis: TimeAxis, changes: Iterable[Change]
 ) -> Course:
-    """`changes` are the last ones, oldest first; of several at one watermark the newest counts."""
+    """Return the course. `changes` are the last ones, oldest first; at one watermark the newest counts."""
     if watermark is None:
         return Course({}, {})
     leaving: dict[int, int] = defaultdict(int)
@@ -46,7 +46,7 @@ def course_of(
 
 
 def _past(alive: int, axis: TimeAxis, changes: list[Change]) -> dict[int, int]:
-    """From the present back: what a commit brought was not there before it, what it took was."""
+    """Yield the past, from the present back: a commit's records were not there before it, those it took were."""
     found: dict[int, int] = {}
     for change in reversed(changes):
         if change.watermark is not None:
@@ -56,7 +56,7 @@ def _past(alive: int, axis: TimeAxis, changes: list[Change]) -> dict[int, int]:
 
 
 def _ahead(alive: int, watermark: int, axis: TimeAxis, leaving: Mapping[int, int]) -> dict[int, int]:
-    """Until the last is over, or for so many slots."""
+    """Yield the course ahead until the last record expires, or for so many slots."""
     found = {axis.end_us(watermark): alive}
     for slot in range(watermark + 1, min(max(leaving, default=watermark), watermark + SLOTS_AHEAD_MAX) + 1):
         alive -= leaving.get(slot, 0)

@@ -26,7 +26,7 @@ from tidewheel.indexing.core.slots import iso
 
 @dataclass(frozen=True)
 class Part:
-    """One step towards the deadline: at most so long, and why."""
+    """One step towards the deadline: its longest duration, and the reason."""
 
     name: str
     duration_us: int
@@ -58,12 +58,12 @@ class Deadline:
 
     @property
     def quarantine_us(self) -> int:
-        """How long after it was quarantined a record's bytes are gone, at the latest."""
+        """Return how long after its quarantine a record's bytes are gone, at the latest."""
         return sum(part.duration_us for part in self.quarantine)
 
     @property
     def unstored_us(self) -> int:
-        """How long after it came the bytes are gone of a record that was kept to be counted, at the latest."""
+        """Return how long the bytes of a record that was kept to be counted may stay after it came."""
         return sum(part.duration_us for part in self.unstored)
 
     def to_json(self) -> dict[str, Any]:
@@ -83,22 +83,22 @@ class Deadline:
 
 
 def longest_life(definition: Definition) -> int:
-    """How many slots a record may be alive: of a derived archive, as long as its queries keep anything."""
+    """Return how many slots a record may be alive; in a derived archive, as long as its queries keep anything."""
     lives = json.loads(definition.derived).get("slots_alive") if definition.derived else None
     return definition.span if lives is None else min(int(lives), definition.span)
 
 
 def unstored_kept_us(definition: Definition) -> int:
-    """How long a record that was not stored is kept at the longest, where standing queries have not counted it yet."""
+    """Return how long a record that was not stored is kept at most, if standing queries have not counted it yet."""
     return definition.max_lifetime_us + definition.retention.grace_us
 
 
 def deadline_of(
     definition: Definition, generations: Iterable[Generation], now_us: int, *, observed: bool = False
 ) -> Deadline:
-    """The deadline of what expires now; `generations` are those that hold files or take new ones.
+    """Return the deadline of what expires now; `generations` are those that hold files or take new ones.
 
-    While an archive is `observed`, what comes and is not stored is kept for its standing queries, and has one as well.
+    While an archive is `observed`, its unstored records are kept for its standing queries, and have a deadline as well.
     """
     retention = definition.retention
     leaving = (*_expiry(definition, now_us), _strategy(definition, generations))
@@ -123,10 +123,11 @@ def deadline_of(
 
 
 def intervals_kept(generation: Generation) -> int:
-    """How many intervals longer than its expiry a record's file may stay in the table, by the strategy.
+    """Return how many intervals longer than its expiry a record's file may stay in the table, by the strategy.
 
-    Only no_rebuild leaves a partly expired file: at the longest until its last record expires, which came before
-    the first one expired and so has at most span − 1 more intervals; or until its sub-index passes dead_share_max.
+    Only no_rebuild leaves a partly expired file. It stays at most until its last record expires, or until its sub-index
+    passes dead_share_max. That last record came before the first one expired, so it has at most span − 1 more
+    intervals.
     """
     layout = generation.layout
     if generation.strategy is not Strategy.NO_REBUILD or generation.dead_share_max == 0:

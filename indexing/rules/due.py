@@ -1,8 +1,8 @@
-"""Which slots the schedule should have brought by now, and which of them never came.
+"""The slots that the schedule should have brought by now, and those of them that never came.
 
-A run is due when its interval has ended; it is missed only after the time that the archive's freshness gives it, or a
-vacuum period where none is promised. What lies before the schedule's start, or before the archive itself, no run was
-ever due to bring. A schedule that does not make up for missed runs (`catchup = false`) owes nothing it passed over.
+A run is due when its interval has ended. It is missed only after the time that the archive's freshness gives it, or
+after a vacuum period if none is promised. Slots before the schedule's start, before the archive itself, or skipped by
+`catchup = false` do not count as missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 def due_slots(file: ArchiveFile, state: TableState, created_us: int, now_us: int) -> Ranges:
-    """Closed ranges of slots, in order; none that could bring nothing alive any more."""
+    """Return closed ranges of slots, in order, without those that could bring nothing alive any more."""
     schedule, axis = file.schedule, file.axis
     through_us = newest_run(schedule.cron, now_us - (schedule.freshness_us or file.retention.vacuum_period_us))
     if through_us is None or not schedule.catchup or state.watermark is None:
@@ -32,7 +32,7 @@ def due_slots(file: ArchiveFile, state: TableState, created_us: int, now_us: int
 
 
 def _begun_us(file: ArchiveFile, created_us: int) -> int:
-    """Without a start the first run was the one that was due when the archive was made, or came later."""
+    """Return when the schedule began. Without a start, the first run was due when the archive was made, or later."""
     if file.schedule.start_us is not None:
         return file.schedule.start_us
     cron = file.schedule.cron
@@ -42,12 +42,12 @@ def _begun_us(file: ArchiveFile, created_us: int) -> int:
 
 
 def missing_slots(state: TableState, due: Ranges) -> Ranges:
-    """Closed ranges of the due slots that were never applied."""
+    """Return closed ranges of the due slots that were never applied."""
     return tuple(gap for first, last in due for gap in _gaps(state.ledger.applied, first, last))
 
 
 def slots_in(ranges: Ranges) -> int:
-    """How many slots ranges hold."""
+    """Return how many slots ranges hold."""
     return sum(last - first + 1 for first, last in ranges)
 
 
@@ -58,10 +58,10 @@ def _gaps(applied: Ranges, first: int, last: int) -> Ranges:
 
 @dataclass(frozen=True)
 class Missing:
-    """The due slots that never came, and of those that were looked for, the ones whose batch is not there either.
+    """The due slots that never came, and those of them whose batch was looked for and is absent as well.
 
-    Looking costs a request a slot, so only the ends of a long row are looked at: if none of their batches is there,
-    the ones between are taken to be absent as well.
+    Each look costs a request, so only the ends of a long range are looked at. If none of their batches is there, the
+    slots between count as absent too.
     """
 
     slots: Ranges = ()
@@ -69,7 +69,7 @@ class Missing:
     awaited: str = ""  # where the first absent batch should lie
 
     def bringable(self, through: int | None = None) -> Ranges:
-        """Closed ranges of the missing slots, through one, that a backfill could bring now."""
+        """Return closed ranges of the missing slots, through one, that a backfill could bring now."""
         some = self.slots if through is None else _through(self.slots, through)
         return tuple(gap for first, last in some for gap in _gaps(self.absent, first, last))
 
@@ -81,7 +81,7 @@ LOOKED_AT_EACH_END = 24
 
 
 def looked_at(missing: Ranges) -> list[int]:
-    """The missing slots whose batches are looked for: those at both ends.
+    """Return the missing slots whose batches are looked for: those at both ends.
 
     >>> looked_at(((3, 5), (9, 9)))
     [3, 4, 5, 9]
@@ -95,7 +95,7 @@ def looked_at(missing: Ranges) -> list[int]:
 
 
 def missing_with(missing: Ranges, looked: list[int], absent: dict[int, str]) -> Missing:
-    """The missing slots, by what a look for the batches of some of them found."""
+    """Return the missing slots, given the batches that a look for some of them found."""
     if not absent:
         return Missing(missing)
     awaited = absent[min(absent)]

@@ -1,4 +1,4 @@
-"""Findings: what is not as it must be, in which way, and which batches would mend it."""
+"""Findings: what is wrong, in which way, and which batches would mend it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is not as it must be. `slots`, first to last, are those whose batches would mend it."""
+    """One fault. `slots`, first to last, are those whose batches would mend it."""
 
     kind: Flaw
     message: str
@@ -52,15 +52,15 @@ class Finding:
 
 
 def hit_range(fact: FileFact) -> tuple[int, int]:
-    """The insertion slots that must come again together if a file is beyond reading."""
+    """Return the insertion slots that must come again together if a file is beyond reading."""
     return (fact.ins_min, fact.ins_max)
 
 
 def backfill_range(findings: Iterable[Finding]) -> tuple[int, int] | None:
-    """The slots, first to last, whose batches mend what can be mended from the source.
+    """Return the slots, first to last, whose batches mend everything that the source can mend.
 
-    One range and one commit: a file beyond reading can only go when all slots it may hold come again together, and
-    any file that is rewritten on the way must be readable.
+    One range and one commit: a file beyond reading can only go when all slots it may hold come again together, and any
+    file that is rewritten on the way must be readable.
     """
     ranges = [finding.slots for finding in findings if finding.slots is not None]
     if not ranges:
@@ -69,6 +69,6 @@ def backfill_range(findings: Iterable[Finding]) -> tuple[int, int] | None:
 
 
 def backfill_options(axis: TimeAxis, slots: tuple[int, int]) -> list[str]:
-    """What a backfill is told to bring them in one commit."""
+    """Return the options of a backfill that brings them in one commit."""
     first, last = slots
     return ["--from", axis.name(first), "--to", axis.name(last + 1), "--each", str(last - first + 1)]

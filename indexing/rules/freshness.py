@@ -1,7 +1,7 @@
-"""How old an archive's newest batch is, and how old it may get: what makes an archive late.
+"""Freshness: how old an archive's newest batch is, and how old it may get. An older one makes the archive late.
 
 The age counts from the end of the newest slot that a *batch* brought. The watermark is no measure: expiry moves it
-without any data. An archive that is late and whose batches come faster than time passes is catching up, not late.
+without any data. A late archive whose batches come faster than time passes is catching up, not late.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Freshness:
 
     @property
     def is_over(self) -> bool:
-        """Whether the newest batch is older than it may be."""
+        """Tell whether the newest batch is older than it may be."""
         return self.age_us is not None and self.bound_us is not None and self.age_us > self.bound_us
 
     @property
@@ -63,7 +63,7 @@ class Freshness:
 
 
 def freshness_of(file: ArchiveFile | None, applied_us: int | None, created_us: int, now_us: int) -> Freshness:
-    """The age of the batch that ends at `applied_us`, or of an archive that waits for its first one."""
+    """Return the age of the batch that ends at `applied_us`, or of an archive that waits for its first one."""
     if file is None:
         return Freshness(now_us, applied_us)
     since_us = created_us if applied_us is None else applied_us
@@ -73,7 +73,7 @@ def freshness_of(file: ArchiveFile | None, applied_us: int | None, created_us: i
 
 
 def age_bound_us(file: ArchiveFile, since_us: int) -> int | None:
-    """How old a batch that ends at a moment may get before the next one is late; None if it may get as old as it likes.
+    """Return how old a batch that ends at a moment may get before the next one is late; None if nothing limits it.
 
     A `freshness` that is shorter than the time to the next run counts from that run on: before, nothing is due.
     Archives of historic data have no present, unless a `freshness` gives them one.
@@ -90,11 +90,11 @@ def age_bound_us(file: ArchiveFile, since_us: int) -> int | None:
 
 
 def is_catching_up(landings: Sequence[Landing], interval_us: int, bound_us: int, now_us: int) -> bool:
-    """Whether batches that are late come faster than time passes: the newest one came a short while ago, and at least
-    a slot less late than another of the last ones. The first batch of all has none before it.
+    """Tell whether late batches come faster than time passes.
 
-    `landings` are the newest ones, oldest first, each with a newer slot than those before it. A source that is always
-    equally late catches up with nothing.
+    The newest one came a short while ago, and is at least a slot less late than another of the last ones. The first
+    batch of all has none before it. `landings` are the newest ones, oldest first, each with a newer slot than those
+    before it. A source that is always equally late does not catch up.
     """
     recent = [one for one in landings if now_us - one.committed_us <= bound_us]
     if len(recent) < 2:

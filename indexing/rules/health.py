@@ -1,11 +1,11 @@
-"""How an archive is, in one word and in what does not happen that should: the page, `status`, the task `watch` and the
-metrics all take it from here, so that they say the same.
+"""The health of an archive: one word, and what does not happen that should.
 
-overdue      bytes that should be gone are kept: expiry stands still, or answers still hold what was forgotten
-late         the newest batch is too old, due slots were never brought, or answers stay behind the archive
-catching up  it is behind, and its batches come faster than time passes
-waiting      nothing was applied yet, or due slots wait for batches that are not there
-healthy      none of these
+The page, `status`, the task `watch` and the metrics all take it from here, so that they say the same.
+
+overdue      bytes that should be gone are kept: expiry stands still, or answers still hold what was forgotten late
+the newest batch is too old, due slots were never brought, or answers stay behind the archive catching up  it is behind,
+and its batches come faster than time passes waiting      nothing was applied yet, or due slots wait for batches that
+are not there healthy      none of these
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SECOND_US = 1_000_000
 
 @dataclass(frozen=True)
 class Worry:
-    """Something that does not happen, and what to do."""
+    """Something that should happen and does not, and the remedy."""
 
     message: str
     remedy: str
@@ -54,7 +54,7 @@ class Health:
 
 @dataclass(frozen=True)
 class PendingErasure:
-    """A forget that partials and answers did not follow yet, and when it was committed."""
+    """A forget that partials and answers have not followed yet, and when it was committed."""
 
     head: int
     since_us: int
@@ -69,7 +69,7 @@ class Following:
 
 
 def health_of(status: Status, following: Following | None = None) -> Health:
-    """The health of an archive that could be looked at."""
+    """Return the health of an archive that could be opened."""
     behind = following or Following()
     overdue = (*_expiry_overdue(status), *_erasure_overdue(status, behind))
     worries = (*overdue, *_late(status), *_missing(status), *_answers_behind(status, behind))
@@ -84,7 +84,7 @@ def health_of(status: Status, following: Following | None = None) -> Health:
 
 
 def backfill_command(name: str, axis: TimeAxis, first: int, last: int) -> str:
-    """What brings the missing ones among some slots."""
+    """Return the command that brings the missing ones among some slots."""
     start, end = iso(axis.start_us(first)), iso(axis.end_us(last))
     return (
         f'airflow dags trigger {name}__backfill --conf \'{{"start": "{start}", "end": "{end}", "missing_only": true}}\''
@@ -92,17 +92,17 @@ def backfill_command(name: str, axis: TimeAxis, first: int, last: int) -> str:
 
 
 def pressing(status: Status) -> Ranges:
-    """The missing slots that somebody has to bring.
+    """Return the missing slots that somebody has to bring.
 
-    The schedule is about to bring those behind the newest batch of an archive that is not late; and nobody can bring
-    those whose batch is not there.
+    The schedule is about to bring those behind the newest batch of an archive that is not late. Nobody can bring those
+    whose batch is not there.
     """
     comes = status.freshness.bound_us is not None and not status.freshness.is_late
     return status.missing_due.bringable(status.applied if comes else None)
 
 
 def _expiry_overdue(status: Status) -> Iterator[Worry]:
-    """An archive that was made after its first slots has kept nothing for longer than it is there."""
+    """Yield the worry that expiry stands still. An archive younger than its slots counts from its own creation."""
     late_us, bound_us = status.expiry_lag_us, status.expiry_bound_us
     if late_us is not None and min(late_us, status.now_us - status.created_us) > bound_us:
         yield Worry(
@@ -113,7 +113,7 @@ def _expiry_overdue(status: Status) -> Iterator[Worry]:
 
 
 def _erasure_overdue(status: Status, following: Following) -> Iterator[Worry]:
-    """A refresh follows every update and every maintenance, so a vacuum period is time enough for one."""
+    """Yield the worry that answers lag behind a forget; a refresh follows each update, so a vacuum period is enough."""
     pending = following.erasure
     if pending is not None and status.now_us - pending.since_us > status.vacuum_period_us:
         yield Worry(
@@ -174,6 +174,6 @@ def _awaited(status: Status) -> str:
 
 
 def _ago(us: int | None) -> str:
-    """To the second, from two minutes on to the minute."""
+    """Return the age to the second, from two minutes on to the minute."""
     whole_us = _SECOND_US if (us or 0) < 120 * _SECOND_US else 60 * _SECOND_US
     return f"{duration_text((us or 0) // whole_us * whole_us)} ago"

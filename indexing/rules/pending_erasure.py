@@ -1,7 +1,7 @@
-"""An erasure that a refresh holds back: a forget left the archive, and what is derived from it does not know of it yet.
+"""Erasures that wait for a refresh: a forget was committed, and partials or answers may still hold what it took.
 
-Answers say which forgotten keys have left them. A batch of partials says of which state of the source's batch it was
-made, and a forget makes that another one. Until a refresh goes through, both may hold what was forgotten.
+Answers say which forgotten keys have left them. A batch of partials names the state of the source's batch that it was
+computed from, and a forget changes that state. Until a refresh goes through, both may hold what was forgotten.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def pending_erasure(
     answers: Ledger,
     receipts: Callable[[], Iterable[Receipt]],
 ) -> PendingErasure | None:
-    """The oldest forget that waits for a refresh; the source's receipts, oldest first, are asked only if one does."""
+    """Return the oldest forget that waits for a refresh; the source's receipts, oldest first, are asked only if one
+    does.
+    """
     met = {*answers.tombstones} if answers.applied_parts else {*source.tombstones}
     unmet = frozenset(one for one in source.tombstones if one.columns == key and one not in met)
     stale = frozenset(_stale(source, partials))
@@ -29,7 +31,7 @@ def pending_erasure(
 
 
 def _stale(source: Ledger, partials: Ledger) -> Iterator[tuple[str, int]]:
-    """Of partials with rows alive that were made before a forget: the source's batch, and the last forget they know."""
+    """Yield, for live partials older than a forget, the source's batch and the last forget that they know."""
     for (slot, part), batch in partials.batches.items():
         now = source.batches.get((slot, ""))
         if now is not None and is_made_before_forget(batch, now) and part_cells(partials, (slot, part)):

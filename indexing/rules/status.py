@@ -1,4 +1,4 @@
-"""Status: one frozen value of all that one asks first about an archive."""
+"""Status: the first facts about an archive, in one frozen value."""
 
 from __future__ import annotations
 
@@ -84,37 +84,37 @@ class Status:
 
     @property
     def applied_through_us(self) -> int | None:
-        """The end of the newest slot that a batch brought; expiry goes on without batches."""
+        """Return the end of the newest slot that a batch brought; expiry goes on without batches."""
         return None if self.applied is None else self.axis.end_us(self.applied)
 
     @property
     def expired_through_us(self) -> int | None:
-        """The end of the watermark: the first moment through which expiry is not carried out yet."""
+        """Return the end of the watermark: the first moment through which expiry is not carried out yet."""
         return None if self.watermark is None else self.axis.end_us(self.watermark)
 
     @property
     def archive_now_us(self) -> int | None:
-        """The moment that reads call "now": the wall's, or on a data clock the end of what was applied, if any was."""
+        """Return the moment that reads call "now": the wall's, or on a data clock the end of the applied slots."""
         return self.applied_through_us if self.clock is Clock.DATA else self.now_us
 
     @property
     def lag_us(self) -> int | None:
-        """How old the newest batch is; an archive of historic data is behind nothing."""
+        """Return how old the newest batch is; none for an archive of historic data."""
         return self._behind_us(self.applied_through_us)
 
     @property
     def expiry_lag_us(self) -> int | None:
-        """How far the watermark is behind now."""
+        """Return how far the watermark is behind now."""
         return self._behind_us(self.expired_through_us)
 
     @property
     def expiry_bound_us(self) -> int:
-        """How far it may be: a timer carries expiry out once it is a vacuum period late."""
+        """Return how far the watermark may be behind: a timer carries expiry out once it is a vacuum period late."""
         return 2 * self.vacuum_period_us + self.axis.interval_us
 
     @property
     def slots_missing(self) -> int:
-        """How many slots should be there and are not: by the schedule, where one is known."""
+        """Return how many slots should be there and are not: by the schedule, if one is known."""
         return slots_in(self.missing_due.slots if self.has_schedule else self.missing)
 
     def _behind_us(self, through_us: int | None) -> int | None:
@@ -178,7 +178,7 @@ class Status:
 
 
 def status_of(state: TableState, *, path: str, now_us: int, created_us: int = 0) -> Status:
-    """Cost: one pass over the files and one over the ledger's cells."""
+    """Return the status. Cost: one pass over the files and one over the ledger's cells."""
     definition = state.definition
     holding = {file.generation for file in state.files} | {definition.current.number}
     generations = tuple(one for one in definition.generations if one.number in holding)
@@ -203,18 +203,18 @@ def status_of(state: TableState, *, path: str, now_us: int, created_us: int = 0)
 
 
 def _lost(state: TableState) -> tuple[tuple[int, int], ...]:
-    """As long as the ledger remembers the slots."""
+    """Return the messages lost, as long as the ledger remembers their slots."""
     offsets = known_offsets(state.ledger.batches)
     return tuple((slot, one.lost) for slot, one in sorted(offsets.items()) if one.lost)
 
 
 def _is_asked(state: TableState) -> bool:
-    """Whether what comes and is not stored is kept beside it, for its standing queries. What is derived stores all."""
+    """Tell whether unstored records are kept for standing queries. A derived archive stores all of its records."""
     return state.ledger.horizon > 0 and not state.definition.derived
 
 
 def _grid(state: TableState) -> tuple[SubIndexStatus, ...]:
-    """The sub-indices that hold files; what the ledger does not say is alive there is dead."""
+    """Return the sub-indices that hold files; rows that the ledger does not count as alive are dead."""
     alive: dict[SubIndex, int] = defaultdict(int, state.rows_alive(state.watermark))
     return tuple(_square(subindex, files, alive[subindex]) for subindex, files in sorted(state.by_subindex().items()))
 

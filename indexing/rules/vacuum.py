@@ -47,7 +47,7 @@ class Hold:
 
 
 def holds_in_force(holds: Iterable[Hold], now_us: int, version_min: int) -> list[Hold]:
-    """The holds that are not over and whose version is not past its maximum, the oldest version first.
+    """Return the holds that are not over and whose version is not past its maximum, the oldest version first.
 
     >>> live, over, dead = Hold("a", 7, 50, 40), Hold("b", 8, 30, 40), Hold("c", 9, 50, 40 - HOLD_STALE_US)
     >>> [hold.holder for hold in holds_in_force([dead, over, live], 40, 5)], holds_in_force([live], 40, 8)
@@ -58,7 +58,7 @@ def holds_in_force(holds: Iterable[Hold], now_us: int, version_min: int) -> list
 
 
 def version_needed_min(committed_us: Mapping[int, int], newest: int, since_us: int) -> int:
-    """The oldest version that was still current after a moment.
+    """Return the oldest version that was still current after a moment.
 
     >>> version_needed_min({0: 10, 1: 20, 2: 30}, newest=2, since_us=20)
     1
@@ -69,12 +69,12 @@ def version_needed_min(committed_us: Mapping[int, int], newest: int, since_us: i
 
 
 def unreferenced(files: Iterable[StoredFile], named: Collection[str]) -> list[StoredFile]:
-    """The files that are not named; a checksum file (.name.crc) goes with the data file beside it."""
+    """Return the files that are not named; a checksum file (.name.crc) goes with the data file beside it."""
     return [file for file in files if _guarded(file.path) not in named]
 
 
 def unneeded(files: Iterable[StoredFile], needed: Collection[str], since_us: int) -> list[StoredFile]:
-    """The files that no needed version names and that have not changed since a moment."""
+    """Return the files that no needed version names and that have not changed since a moment."""
     return [file for file in unreferenced(files, needed) if file.changed_us <= since_us]
 
 
@@ -86,7 +86,7 @@ def log_unneeded(
     folded: Collection[int] | None,
     since_us: int,
 ) -> list[StoredFile]:
-    """Log entries and checkpoints that may go: older than a moment, and before a checkpoint that suffices.
+    """Return log entries and checkpoints that may go: older than a moment, and before a checkpoint that suffices.
 
     That is the newest checkpoint from which the oldest needed version can be read. Entries go oldest first and
     without a gap, and none before the ledger has its receipt at a version that is kept (`folded` are the versions of
@@ -108,10 +108,10 @@ def log_unneeded(
 
 
 def joined_files(folded: Sequence[int], before: int) -> Sequence[int]:
-    """Of the versions of ledger files, oldest first, those to join: side by side, and all before a version.
+    """Return the ledger files to join, among their versions, oldest first: side by side, and all before a version.
 
-    They come to lie like the runs of a sub-index, old and large before young and small, so that each receipt is
-    written again a few times only.
+    They come to lie like the runs of a sub-index, old and large before young and small, so that each receipt is written
+    again a few times only.
 
     >>> joined_files([10, 20, 30, 40], before=99), joined_files(range(10, 130, 10), before=105)
     ([], [10, 20, 30, 40, 50, 60, 70, 80, 90, 100])
@@ -129,6 +129,6 @@ def joined_files(folded: Sequence[int], before: int) -> Sequence[int]:
 
 
 def _guarded(path: str) -> str:
-    """The data file that a checksum file belongs to."""
+    """Return the data file that a checksum file belongs to."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{name.removeprefix('.').removesuffix('.crc')}" if name.endswith(".crc") else path

@@ -39,7 +39,7 @@ _EPOCH_YEARS = range(1900, 2200)
 
 
 def text(value: object) -> str:
-    """A string in which every character can be seen."""
+    """Return a string in which every character can be seen."""
     if not isinstance(value, str):
         raise InvalidInput(f"{kind_name(value)}, not a string", "write it in double quotes")
     if not value.isprintable():
@@ -48,14 +48,14 @@ def text(value: object) -> str:
 
 
 def lines(value: str) -> str:
-    """The text of one or more lines, in which every other character can be seen."""
+    """Return the text of one or more lines, in which every other character can be seen."""
     if not all(one.isprintable() or one in "\n\t" for one in value):
         raise InvalidInput("holds a character that cannot be seen", "remove it")
     return value.strip()
 
 
 def check_each(checks: Iterable[Callable[[], Part]]) -> list[Part]:
-    """The parts of a value, each from its own check; every check runs, so that no fault hides another."""
+    """Return the parts of a value, each from its own check; every check runs, so that no fault hides another."""
     parts, errors = [], []
     for check in checks:
         try:
@@ -75,7 +75,7 @@ def some_text(value: object) -> str:
 
 
 def kind_name(value: object) -> str:
-    """What TOML calls a value's type."""
+    """Return TOML's word for the type of a value."""
     names: dict[type, str] = {
         bool: "a boolean", int: "a whole number", float: "a number", str: "a string", list: "an array",
         dict: "a table", datetime: "a date and time", date: "a date", time: "a time",
@@ -84,7 +84,7 @@ def kind_name(value: object) -> str:
 
 
 def duration(minimum_us: int, maximum_us: int, too_long: str = "") -> ValueKind:
-    """A fixed duration within closed bounds, in microseconds."""
+    """Return the kind of a fixed duration within closed bounds, in microseconds."""
 
     def check(value: object) -> int:
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -100,7 +100,7 @@ def duration(minimum_us: int, maximum_us: int, too_long: str = "") -> ValueKind:
 
 
 def whole(minimum: int, maximum: int) -> ValueKind:
-    """A whole number within closed bounds."""
+    """Return the kind of a whole number within closed bounds."""
 
     bounds = f"{minimum} to {maximum}"
 
@@ -115,7 +115,7 @@ def whole(minimum: int, maximum: int) -> ValueKind:
 
 
 def choice(*known: str | StrEnum, notes: Mapping[str, str] | None = None) -> ValueKind:
-    """One of a few words; `notes` says why a plausible word is none of them."""
+    """Return the kind of one of a few words; `notes` says why a plausible word is none of them."""
     words = {str(word): word for word in known}
     quoted = " or ".join(f'"{word}"' for word in words)
 

@@ -34,12 +34,12 @@ _TOKEN = re.compile(
 
 
 def element(number: int) -> str:
-    """How a path names one element of an array of tables, from 0."""
+    """Return how a path names one element of an array of tables, from 0."""
     return f"{_ELEMENT}{number}"
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """The line, from 1, on which each key path of a valid TOML text first appears.
+    """Return the line, from 1, on which each key path of a valid TOML text first appears.
 
     >>> key_lines("[[a]]\\nb = 1\\n[[a]]\\nb = 2")[("a", "#1", "b")]
     4
@@ -53,7 +53,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:
-    """The line of a key path, else that of the nearest thing around it, else the first."""
+    """Return the line of a key path, else that of the nearest thing around it, else the first."""
     for length in range(len(path), 0, -1):
         if path[:length] in lines:
             return lines[path[:length]]
@@ -122,7 +122,7 @@ class _Scanner:
         self._in_key, self._path = True, []
 
     def _header(self, path: KeyPath, *, is_element: bool) -> KeyPath:
-        """The path of a header with the numbers of the elements that it lies in."""
+        """Return the path of a header with the numbers of the elements that it lies in."""
         full: KeyPath = ()
         for depth, name in enumerate(path, start=1):
             full = (*full, name)

@@ -24,7 +24,7 @@ _SHOWN_MAX = 60
 
 
 class Absent(Enum):
-    """What a key that is not in the file means, when it does not simply mean a fixed value."""
+    """The meaning of a key that is not in the file, unless it has a fixed default."""
 
     FAULT = auto()
     DECIDED_BY_RULE = auto()
@@ -67,7 +67,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Form:
-    """What a page may hold, and where its keys are explained."""
+    """The keys of a page, and the reference that explains them."""
 
     fields: Sequence[Field]
     sections: Mapping[str, str]
@@ -93,11 +93,11 @@ class Page:
 
     @property
     def given(self) -> frozenset[str]:
-        """The places that the file sets."""
+        """Return the places that the file sets."""
         return frozenset(field.place for field in self.form.fields if field.key in self._section(field.section))
 
     def unknown(self) -> Iterator[Fault]:
-        """Sections and keys that the table of fields does not know."""
+        """Return the sections and keys that the table of fields does not know."""
         sections = self.form.sections
         for section, content in self.document.items():
             if section not in sections:
@@ -124,7 +124,7 @@ class Page:
                         yield self.fault(field.place, part.message, part.remedy, part.values.get("within", ()))
 
     def fault(self, place: str, wrong: str, remedy: str, within: tuple[str, ...] = ()) -> Fault:
-        """A fault at "section.key" or "section", with the value there; `within` leads on to its line only."""
+        """Return a fault at "section.key" or "section", with the value there; `within` leads on to its line only."""
         section, _, key = place.partition(".")
         shown = f"[{section}] {key}".rstrip()
         # Options may hold secrets: their faults name them and never show them.
@@ -149,7 +149,9 @@ class Page:
 
 
 def page_content(text: str, file_name: str, reference: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    """A TOML text and the lines of its keys. A syntax error is its only fault: nothing behind it can be trusted."""
+    """Return a TOML text's content and the lines of its keys. A syntax error is the only fault: the rest cannot be
+    trusted.
+    """
     try:
         return tomllib.loads(text), key_lines(text)
     except tomllib.TOMLDecodeError as error:
@@ -161,7 +163,7 @@ def page_content(text: str, file_name: str, reference: str) -> tuple[dict[str, A
 
 
 def faulty(file_name: str, faults: Iterable[Fault], reference: str, so: str = "nothing was changed") -> InvalidInput:
-    """One error with all faults of a file, in the order of their lines (`values["faults"]`)."""
+    """Return one error with all faults of a file, in the order of their lines (`values["faults"]`)."""
     ordered = sorted(faults, key=lambda fault: fault.line)
     count = counted(len(ordered), "fault")
     listed = "\n".join(f"  {fault}" for fault in ordered)
@@ -173,13 +175,13 @@ def faulty(file_name: str, faults: Iterable[Fault], reference: str, so: str = "n
 
 
 def shortened(text: str) -> str:
-    """A text fit for one line of a message."""
+    """Return a text fit for one line of a message."""
     visible = text if text.isprintable() else repr(text)[1:-1]
     return visible if len(visible) <= _SHOWN_MAX else f"{visible[: _SHOWN_MAX - 1]}…"
 
 
 def _syntax_error(message: str, text: str, file_name: str, reference: str) -> InvalidInput:
-    """The parser's message, with its place in the form that editors can follow."""
+    """Return the parser's message, with its place in the form that editors can follow."""
     match = re.fullmatch(r"(?s)(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message)
     wrong, line, column = match.groups() if match else (message, None, None)
     last_line = text.count("\n") + 1

@@ -9,14 +9,14 @@ from tidewheel.indexing.toml.text import toml_text
 
 
 def section_table(form: Form, section: str) -> str:
-    """A section with its keys, in Markdown."""
+    """Return a section with its keys, in Markdown."""
     rows = "".join(_row(field) for field in form.fields_of(section))
     header = "| key | meaning | type | default | example |\n|---|---|---|---|---|\n"
     return f"## [{section}]\n\n{form.sections[section]}\n\n{header}{rows}\n"
 
 
 def full_page(form: Form) -> str:
-    """A file that sets every key once, of keys that exclude each other only the first."""
+    """Return a file that sets every key once; of keys that exclude each other, only the first."""
     return "\n".join("\n".join(_example_lines(form, section)) + "\n" for section in form.sections)
 
 
@@ -40,7 +40,7 @@ def _default(field: Field) -> str:
 
 
 def _example_lines(form: Form, section: str) -> Iterator[str]:
-    """A section's lines; tables come last, under headers of their own."""
+    """Return a section's lines; tables come last, under headers of their own."""
     fields = [field for field in form.fields_of(section) if not field.alternative]
     yield f"[{section}]"
     for field in fields:

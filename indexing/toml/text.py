@@ -10,7 +10,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_text(value: object, depth_max: int = 8) -> str:
-    """A value as a TOML file would hold it, in one line; what is nested deeper becomes an ellipsis.
+    """Return a value as a TOML file would hold it, in one line; a deeper nested part becomes an ellipsis.
 
     >>> toml_text({"header": True, "a.b": ["x", 1]})
     '{ header = true, "a.b" = ["x", 1] }'
