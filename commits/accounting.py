@@ -1,4 +1,4 @@
-"""The receipt of an attempt: counted from the files that were written, not from what was meant to be."""
+"""The receipt of an attempt: counted from the files that were written, not from what the plan intended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAM = f"tidewheel {version('tidewheel')}"
 def receipt_of(
     job: ArchiveJob, state: TableState, plan: Plan, work: Work, attempt: str, timings_ms: Mapping[str, int]
 ) -> Receipt:
-    """What the commit of this work does. Cost: one pass over the cells written."""
+    """Return the receipt of the commit of this work. Cost: one pass over the cells written."""
     slots = slot_receipts(plan, work)
     for one in slots:
         if not one.balanced:
@@ -54,7 +54,7 @@ def receipt_of(
 
 
 def bare_receipt(job: ArchiveJob, state: TableState, operation: Deed, attempt: str, note: str = "") -> Receipt:
-    """The receipt of a commit that touches no file and leaves the watermark where it is."""
+    """Return the receipt of a commit that touches no file and leaves the watermark where it is."""
     return Receipt(
         operation=operation,
         attempt=attempt,
@@ -68,7 +68,7 @@ def bare_receipt(job: ArchiveJob, state: TableState, operation: Deed, attempt: s
 
 
 def undo_receipt(job: ArchiveJob, attempt: str, plan: UndoPlan, timings_ms: Mapping[str, int]) -> Receipt:
-    """The receipt of going back: what goes was not read, what comes back was not written."""
+    """Return the receipt of going back: removed files were not read, restored ones not written."""
     gone = [change.file for change in plan.dropped]
     return Receipt(
         operation=plan.operation,
@@ -93,7 +93,7 @@ def undo_receipt(job: ArchiveJob, attempt: str, plan: UndoPlan, timings_ms: Mapp
 
 
 def touched(plan: Plan, work: Work) -> tuple[tuple[int, int, int], ...]:
-    """The sub-indices that got or lost a file."""
+    """Return the sub-indices that got or lost a file."""
     changed = {change.file.subindex for change in (*plan.dropped, *plan.rewritten)}
     return tuple(sorted(changed | {file.fact.subindex for file in work.written.files}))
 

@@ -1,4 +1,4 @@
-"""What every operation on an archive needs: where it lies, its file, a clock, and a hand if files are written."""
+"""The archive as operations need it: its place, its file, a clock, and a hand if files are written."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 def _silent(step: str) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress: nobody watches it."""
 
 
 def _unwatched(state: TableState, plan: Plan) -> None:
-    """A plan that nobody watches."""
+    """Ignore a plan: nobody watches it."""
 
 
 @dataclass(frozen=True)
 class ArchiveJob:
     """An archive as operations see it.
 
-    `file` may be missing for what needs no source: expire, forget, undo, vacuum, audit.
+    `file` may be missing for operations without a source: expire, forget, undo, vacuum, audit.
     """
 
     location: Location
@@ -53,7 +53,7 @@ class ArchiveJob:
     called: str = ""  # what its user calls it, if not by its place
 
     def snapshot(self, version: int | None = None) -> Snapshot:
-        """The archive's table, checked against its file."""
+        """Return the archive's table, checked against its file."""
         if self.given_table is not None:  # not by `table`: what only reads need not load what writes
             snapshot = self.given_table.open(version)
         elif self.newest is not None and version is None:
@@ -66,21 +66,21 @@ class ArchiveJob:
         return snapshot
 
     def command(self, verb: str, *more: str) -> str:
-        """A command line for this archive, as its user can type it."""
+        """Return a command line for this archive, as its user can type it."""
         return shlex.join(["tidewheel", verb, self.called or self.location.uri, *more])
 
     def source_command(self, verb: str, name: str, *more: str) -> str:
-        """The same for what needs the archive file: where only the table is known, the file is called as it must be."""
+        """Return a command line that needs the archive file; without one, the file is named by the archive."""
         return replace(self, called=self.called or f"{name}.toml").command(verb, *more)
 
     def source_called(self, name: str) -> str:
-        """What the user calls the archive that this one, of a name, is derived from."""
+        """Return the user's name for the archive that this one, of a name, is derived from."""
         source, _, kind = name.rpartition(".")
         called = self.called.removesuffix(f".{kind}")
         return called if called == source or called.endswith(".toml") else f"{source}.toml"
 
     def derived_anew(self, name: str) -> str:
-        """What to do about an archive, of a name, that is derived from another and cannot be read."""
+        """Return the remedy for a derived archive, of a name, that cannot be read."""
         refresh, place = shlex.join(["tidewheel", "refresh", self.source_called(name)]), self.location.uri
         aside = shlex.join(["mv", place, f"{place}.damaged"])
         command = f"{aside} && {refresh}" if self.location.is_local else f"move {place} away, then {refresh}"
@@ -93,14 +93,14 @@ class ArchiveJob:
 
     @property
     def table(self) -> Table:
-        """Where versions, files and checkpoints are."""
+        """Return the table, which holds versions, files and checkpoints."""
         from tidewheel.commits.delta_table import DeltaArchive
 
         return self.given_table or DeltaArchive(self.location)
 
     @property
     def hand(self) -> Hand:
-        """Who writes files, for the operations that need some."""
+        """Return the hand that writes files, for the operations that need one."""
         if self.given_hand is None:
             raise ValueError(f"this job on {self.location.uri} has to write files, and was given no hand for it")
         return self.given_hand
@@ -115,7 +115,7 @@ class ArchiveJob:
 
 
 def refuse_contradiction(file: ArchiveFile, stored: Definition, migrate: str, *, is_empty: bool = False) -> None:
-    """Refuse an archive file that says something else than the table, with both values for each."""
+    """Refuse an archive file that contradicts the table, with both values for each."""
     declared = file.definition(stored.salt)
     fixed = _differences(_fixed_facts(declared), _fixed_facts(stored))
     layout = _differences(_layout_facts(file.generation), _layout_facts(stored.current))

@@ -1,8 +1,8 @@
-"""An attempt: state, plan, do, commit once; overtaken, plan again, a bounded number of times.
+"""An attempt: state, plan, work, commit once; if somebody else was first, plan again, a bounded number of times.
 
-Whatever changes an archive is a `Procedure` run by `attempt`. Each try is pinned to one snapshot. If
-somebody else committed first, the plan is made again on the fresh version; files already written are used if the
-new plan asks for the same work. What was written is thrown away only while it is certain that it was not committed.
+Whatever changes an archive is a `Procedure` run by `attempt`. Each try is pinned to one snapshot. If somebody else
+committed first, the plan is made again on the fresh version, and files already written are used if the new plan asks
+for the same work. Written files are discarded only while it is certain that they were not committed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GRACE_SHARE_MAX = 0.9
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an operation did: its plan and, unless it was a dry run or there was nothing to do, its receipt."""
+    """The result of an operation: its plan and, unless it was a dry run or changed nothing, its receipt."""
 
     plan: Plan
     receipt: Receipt | None = None
@@ -46,7 +46,7 @@ class Outcome:
 
 @dataclass
 class Stopwatch:
-    """Where the time of one operation goes, in whole milliseconds by step."""
+    """The time of one operation, in whole milliseconds by step."""
 
     spent_ms: dict[str, int] = field(default_factory=dict)
     _since: float = field(default_factory=perf_counter)
@@ -68,7 +68,7 @@ def attempt(job: ArchiveJob, procedure: Procedure, *, dry_run: bool = False) -> 
 
 
 def _released(lease: Queue) -> None:
-    """Give the place in the queue back. What was committed stays so; a ticket that is left is passed by when stale."""
+    """Give the place in the queue back. The commit stands; a ticket that is left is passed by when stale."""
     try:
         lease.release()
     except OSError as error:
@@ -109,7 +109,7 @@ class _Attempt:
         )
 
     def _planned(self) -> tuple[Try, Plan]:
-        """State and plan; a refusal here also means that what an earlier try wrote is not wanted."""
+        """Return state and plan; a refusal here also means that an earlier try's files are not wanted."""
         try:
             one = self._try()
             self.watch.lap("state")
@@ -127,7 +127,7 @@ class _Attempt:
         return Try(self.job, snapshot, state_of(snapshot), self.name, self.started_version)
 
     def _carry_through(self, one: Try, plan: Plan, tries: int) -> Outcome | None:
-        """Work and commit; None if somebody else was first."""
+        """Work and commit; return None if somebody else was first."""
         try:
             work = self._worked(one, plan)
             receipt = self.procedure.receipt(one, plan, work, self.watch.spent_ms)
@@ -154,7 +154,7 @@ class _Attempt:
         return Outcome(plan, receipt, version, tries)
 
     def _stated(self, one: Try, work: Work | None = None) -> bool:
-        """Whether the table had to be told first which columns have statistics: then everything is planned again."""
+        """Tell whether the table first had to name its columns with statistics: then everything is planned again."""
         if not self.procedure.plans_again:
             return False
         try:
@@ -165,7 +165,7 @@ class _Attempt:
             return True
 
     def _refuse_older_than_grace(self, one: Try) -> None:
-        """Uncommitted files older than grace may have been vacuumed: they must not be committed any more."""
+        """Refuse to commit files older than grace: a vacuum may have deleted them."""
         grace_us = one.state.definition.retention.grace_us
         age_us = self.job.clock() - self.written_since_us
         if age_us > grace_us * GRACE_SHARE_MAX:
@@ -176,7 +176,7 @@ class _Attempt:
             )
 
     def _refuse_gone(self, one: Try, work: Work) -> None:
-        """Files that are gone are not committed: not all who delete commit a fence. Cost: a listing of each folder."""
+        """Refuse to commit files that are gone: not all who delete commit a fence. Cost: a listing of each folder."""
         if not work.written.files:
             return
         location = self.job.location
@@ -203,13 +203,16 @@ class _Attempt:
         return self.work
 
     def _still_fits(self, work: Work, one: Try, plan: Plan) -> bool:
-        """Whether what was written is what the new plan asks for. A row's hash counts its columns by their place."""
+        """Tell whether the written files are what the new plan asks for.
+
+        A row's hash counts its columns by their place.
+        """
         same_columns = not work.new_columns and self.written_columns == one.snapshot.columns
         same = same_columns and work.plan.work == plan.work
         return same and self.procedure.still_fits(one, work) and not self._fenced(one)
 
     def _fenced(self, one: Try) -> bool:
-        """Whether a vacuum may be deleting what was written, whatever the clocks say: it commits a fence before."""
+        """Tell whether a vacuum may be deleting the written files, whatever the clocks say: it commits a fence."""
         later = receipts_after(one.snapshot, self.written_version)
         return any(receipt.operation is Deed.FENCE for _, receipt in later)
 

@@ -8,5 +8,5 @@ from tidewheel.indexing.core.slots import moment
 
 
 def new_attempt(now_us: int) -> str:
-    """An id that sorts by time and never comes twice: run-20261118T100000-1f3a5c7e."""
+    """Return an id that sorts by time and never comes twice: run-20261118T100000-1f3a5c7e."""
     return f"run-{moment(now_us):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}"

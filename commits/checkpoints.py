@@ -1,8 +1,8 @@
 """Checkpoints of the log: one writer's is enough, and each is read back before anybody relies on it.
 
-Two processes may come to write the checkpoint of one version, whose path is the same for both, and no store refuses
-the second. So nobody writes one that is there, and who wrote one reads it; if it is not whole it goes again. That
-loses nothing: the log's entries stay until vacuum has read the checkpoint that takes their place.
+Two processes may write the checkpoint of one version at once: the path is the same for both, and no store refuses the
+second. So nobody writes one that is there, and its writer reads it back; if it is not whole it is deleted. That loses
+nothing: the log's entries stay until vacuum has read the checkpoint that takes their place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LAST = "_delta_log/_last_checkpoint"
 
 
 def write_checkpoint(location: Location, table: DeltaTable) -> None:
-    """A checkpoint at the table's version, unless there is one. Cost: writing it, and reading it once."""
+    """Write a checkpoint at the table's version, unless there is one. Cost: writing it, and reading it once."""
     version = table.version()
     if is_there(location, version):
         return
@@ -39,12 +39,12 @@ def write_checkpoint(location: Location, table: DeltaTable) -> None:
 
 
 def is_there(location: Location, version: int) -> bool:
-    """Whether there is a checkpoint of a version. Cost: a look at its name, however long the log is."""
+    """Tell whether there is a checkpoint of a version. Cost: a look at its name, however long the log is."""
     return location.has(_path(version)) == [True]
 
 
 def checkpoint_fault(location: Location, version: int, files: int) -> str:
-    """What is wrong with a checkpoint that must name so many files; nothing if it is whole."""
+    """Return the fault of a checkpoint that must name so many files; nothing if it is whole."""
     try:
         with location.filesystem.open_input_file(location.child(_path(version))) as source:
             # Some at a time: of a million files it would be a gigabyte and more.
@@ -68,7 +68,7 @@ def refuse_unreadable(location: Location, checkpoint: StoredFile) -> None:
 
 
 def _delete(location: Location, version: int) -> None:
-    """The pointer first: without it readers list the log, and a pointer to nothing stops some of them."""
+    """Delete a checkpoint, its pointer first: without it readers list the log, a pointer to nothing stops some."""
     with suppress(OSError, ValueError):
         if json.loads(location.read_bytes(location.child(_LAST)))["version"] == version:
             location.delete(_LAST)

@@ -4,5 +4,5 @@ import time
 
 
 def now_us() -> int:
-    """Now, in microseconds since 1970 UTC."""
+    """Return now, in microseconds since 1970 UTC."""
     return time.time_ns() // 1000

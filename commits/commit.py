@@ -87,9 +87,9 @@ def commit(
     removed: Iterable[FileFact],
     schema: Schema | None = None,
 ) -> int:
-    """Commit files in and out on top of the snapshot; the version it became.
+    """Commit files in and out on top of the snapshot; return the version it became.
 
-    With other columns, what goes out must be all files of some layouts, rows and columns
+    With other columns, the removed files must be all files of some layouts, rows and columns
     (`indexing/core/plan_columns.py`).
     """
     other = None if schema is None or schema == snapshot.schema else schema
@@ -107,12 +107,12 @@ def commit_properties(snapshot: Snapshot, receipt: Receipt, properties: Mapping[
 
 
 def commit_relocation(snapshot: Snapshot, receipt: Receipt, added: Iterable[NewFile], schema: Schema) -> int:
-    """Commit another definition together with new files in place of all that were there."""
+    """Commit another definition together with new files in place of all earlier ones."""
     return _create(snapshot, Entry(receipt, tuple(added), schema=schema, replaces_all=True))
 
 
 def _create(snapshot: Snapshot, entry: Entry) -> int:
-    """One entry of the log, or an error that says which of the outcomes it was."""
+    """Create one entry of the log, or raise an error that says which of the outcomes it was."""
     receipt = entry.receipt
     if receipt.head != snapshot.head + 1:
         raise ValueError(f"receipt for head {receipt.head} cannot follow head {snapshot.head}")
@@ -139,10 +139,10 @@ def _create(snapshot: Snapshot, entry: Entry) -> int:
 
 
 def _receipts_since(snapshot: Snapshot, receipt: Receipt, error: Exception) -> list[tuple[int, Receipt]]:
-    """What was committed since the snapshot, by a commit that raised perhaps as well.
+    """Return the commits since the snapshot; one that raised may be among them.
 
-    It may even be told that it lost: when an object store's answer goes missing, the request is sent once more, and
-    then finds the entry that the first one made.
+    It may even have been reported as lost: when an object store's answer goes missing, the client sends the request
+    once more, and then finds the entry that the first request made.
     """
     try:
         return receipts_after(snapshot.newest(), snapshot.version)

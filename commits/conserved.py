@@ -1,7 +1,7 @@
-"""Nothing lost, doubled or changed: what was written is held against the ledger before it may be committed.
+"""Nothing lost, doubled or changed: written files are compared with the ledger before they may be committed.
 
-The cells that went in (by the ledger, less what the plan takes out, plus the batch) must be the cells that came out.
-In a sub-index of which some files stay, that can be told where these hold other insertion slots.
+The cells that went in (by the ledger, less what the plan takes out, plus the batch) must be the cells that came out. In
+a sub-index where some files stay, that can be told if those hold other insertion slots.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def check_conserved(
     written: Written,
     forgotten: Mapping[tuple[int, int], Cell] = MappingProxyType({}),
 ) -> None:
-    """Refuse to commit files that lost, doubled or changed a row, wherever the ledger tells what was in those read.
+    """Refuse to commit files that lost, doubled or changed a row, wherever the ledger knows the rows of the files read.
 
     `audit` is the command that names them.
     """
@@ -53,9 +53,10 @@ def check_conserved(
 
 
 def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
-    """By sub-index with files rewritten: the insertion slots whose records all were in files that go.
+    """Return, by sub-index with rewritten files, the insertion slots whose records all were in files that leave.
 
-    All slots if no file stays; else those of the files rewritten, unless a file that stays has one of them, too.
+    These are all slots if no file stays; else those of the rewritten files, unless a file that stays has one of them
+    too.
     """
     rewritten = {change.file.path for change in plan.rewritten}
     going = rewritten | {change.file.path for change in plan.dropped}
@@ -73,7 +74,7 @@ def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
 
 
 def check_all_conserved(audit: str, state: TableState, written: Written) -> None:
-    """The same for a move of everything: all cells alive go in, and come out."""
+    """Check a move of everything in the same way: all live cells go in, and come out."""
     found: dict[tuple[int, int], Cell] = {}
     for cells in written.cells.values():
         for at, cell in cells.items():

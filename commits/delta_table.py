@@ -41,7 +41,7 @@ class DeltaArchive:
         check_sizes(self.location, files)
 
     def as_written(self, snapshot: Snapshot, files: Sequence[FileFact]) -> list[NewFile]:
-        """Their statistics come from the footers, which proves that they can be read."""
+        """Return the files, with statistics from the footers, which proves that they can be read."""
         written_ms = dict(
             zip(*(snapshot.adds.column(name).to_pylist() for name in ("path", "modification_time")), strict=True)
         )

@@ -34,7 +34,7 @@ NAMES = (
 
 
 class FailPointReached(BaseException):
-    """Not an Exception: nothing between the fail point and the test may handle it by mistake."""
+    """The end of a process at a fail point. Not an Exception: nothing between may handle it by mistake."""
 
 
 def reach(name: str) -> None:

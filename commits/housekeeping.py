@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 
 def after_commit(job: ArchiveJob, version: int, before: TableState) -> None:
-    """Every few commits: the receipts into the ledger, and a checkpoint, so that opening stays quick."""
+    """Every few commits, fold the receipts into the ledger and write a checkpoint, so that opening stays quick."""
     every = commits_between(len(before.files), len(before.ledger.batches))
     if version % every:
         return

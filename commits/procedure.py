@@ -1,7 +1,7 @@
-"""Procedures: what differs between update, expire, forget, migrate, undo and fence; tried on one snapshot at a time.
+"""Procedures: the differences between update, expire, forget, migrate, undo and fence; tried on one snapshot at a time.
 
-Who writes files for a plan is a `Hand`: Spark's (`jobs/hand.py`) or another. A procedure that moves rows of the
-archive's own files says in its plan what stays and where it goes; it does not know which hand carries that out.
+A `Hand` writes the files of a plan: Spark's (`jobs/hand.py`) or another. A procedure that moves rows of the archive's
+own files says in its plan what stays and where it goes; it does not know which hand carries that out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Lap = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Try:
-    """One try of an attempt: what it is pinned to."""
+    """One try of an attempt, pinned to a snapshot."""
 
     job: ArchiveJob
     snapshot: Snapshot
@@ -41,7 +41,7 @@ class Try:
 
 
 class Procedure(ABC):
-    """By default: always needed, nothing to write, and what its plan says in one commit."""
+    """One operation. By default: always needed, nothing to write, and its plan in one commit."""
 
     # Whether it may be carried out on a newer version than the one it was asked for on.
     plans_again: ClassVar[bool] = True
@@ -51,7 +51,7 @@ class Procedure(ABC):
         """Decide, or refuse."""
 
     def is_needed(self, one: Try, plan: Plan) -> bool:
-        """Whether the plan changes anything."""
+        """Tell whether the plan changes anything."""
         return True
 
     def work(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
@@ -59,22 +59,22 @@ class Procedure(ABC):
         return Work(plan, folder, NOTHING_WRITTEN)
 
     def still_fits(self, one: Try, work: Work) -> bool:
-        """Whether what was worked, of the same plan on an older version, may be committed on this one."""
+        """Tell whether work for the same plan on an older version may be committed on this one."""
         return True
 
     @abstractmethod
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
-        """What the commit will have done; the last chance to refuse."""
+        """Return the receipt of the commit to come; the last chance to refuse."""
 
     def commit(self, one: Try, plan: Plan, work: Work, receipt: Receipt) -> int:
-        """One commit; the version it became."""
+        """Commit once; return the version it became."""
         removed = [change.file for change in (*plan.dropped, *plan.rewritten)]
         return commit(one.snapshot, receipt, work.written.files, removed)
 
 
 @dataclass(frozen=True)
 class Hits:
-    """The records of one file that a selection matches: their cells, live or dead; of a predicate, their digests."""
+    """The records of one file that a selection matches: their cells, live or dead; for a predicate, their digests."""
 
     cells: Mapping[tuple[int, int], Cell] = field(default_factory=dict)
     digests: frozenset[str] = frozenset()
@@ -82,15 +82,17 @@ class Hits:
 
 @dataclass(frozen=True)
 class Swept:
-    """The records beside an archive that a selection matches: how many; of a predicate, their digests, and in which
-    slots those came that standing queries count."""
+    """The records beside an archive that a selection matches.
+
+    `rows` counts them; for a predicate there are their digests, and the slots of those that standing queries count.
+    """
 
     rows: int = 0
     digests: frozenset[str] = frozenset()
     slots: frozenset[int] = frozenset()
 
     def beside(self, other: Swept) -> Swept:
-        """What both found."""
+        """Return the sum of both."""
         return Swept(self.rows, self.digests | other.digests, self.slots | other.slots)
 
 
@@ -98,16 +100,16 @@ class Hand(Protocol):
     """Reads and writes rows of the archive's own files, for plans that bring no new ones."""
 
     def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        """What stays of the files to rewrite, sorted, in the sub-indices where it belongs."""
+        """Write the remaining rows of the files to rewrite, sorted, into the sub-indices where they belong."""
 
     def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
-        """By file, the records that are selected."""
+        """Return the selected records, by file."""
 
     def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
-        """What tombstones say of these keys; values that are not of their column's type are refused."""
+        """Return the digests of these keys for tombstones; refuse values that are not of their column's type."""
 
     def record_digests(self, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
-        """What tombstones say of these records, if they know them by these columns."""
+        """Return the digests of these records for tombstones that know them by these columns."""
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> Swept:
         """Remove the selected records from the side tables."""

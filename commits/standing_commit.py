@@ -1,7 +1,7 @@
-"""What follows a commit and fails: the commit stands, and the error says so, whatever it was.
+"""Failures after a commit: the commit stands, and the error says so, whatever it was.
 
-The kinds of `indexing/errors.py` stay, for their exit codes. Any other error is the store's or another process's: what
-is left to do can be tried again.
+The kinds of `indexing/errors.py` stay, for their exit codes. Any other error is the store's or another process's: the
+rest of the work can be tried again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SAID_MAX = 500
 
 @contextmanager
 def standing_commit(stands: str, left: str) -> Iterator[None]:
-    """Say of what fails here that what was committed `stands`, and what of the operation is `left`.
+    """Add to any error raised here what was committed (`stands`), and what of the operation is `left`.
 
     >>> try:
     ...     with standing_commit("version 7 stands", "the quarantine is not swept yet"):

@@ -1,7 +1,7 @@
-"""A commit that says which columns have statistics (`storage/statistics_columns.py`), where the table does not say so.
+"""A commit that names the columns with statistics (`storage/statistics_columns.py`), if the table does not yet.
 
 Archives of earlier programs get it with their next operation or vacuum. An operation that brings a column with fields
-of its own, or files without statistics of a key, makes it first: no version may promise what is not there.
+of its own, or files without statistics of a key, makes it first: no version may promise bounds that are not there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tidewheel.storage.statistics_columns import PROPERTY
 def state_statistics(
     job: ArchiveJob, snapshot: Snapshot, attempt: str, new: Sequence[Field] = (), files: Sequence[NewFile] = ()
 ) -> bool:
-    """Make the table say it, if it does not; whether there was a commit, and what was planned is out of date."""
+    """Make the table name them, if it does not; tell whether there was a commit, which outdates every plan."""
     value = job.table.statistics_to_state(snapshot, new, files)
     if value is None:
         return False

@@ -1,4 +1,4 @@
-"""Delta statistics of a data file, from its Parquet footer: what prunes files without opening them.
+"""Delta statistics of a data file, from its Parquet footer: readers skip files by them without opening these.
 
 The table says which columns have them (`storage/statistics_columns.py`): as few files as possible may lack them.
 """
@@ -19,7 +19,7 @@ _ABOVE_ALL = "\U0010ffff"
 
 
 def file_statistics(parquet: pq.ParquetFile, key: Sequence[str]) -> str:
-    """The `stats` of an add action: rows, and min, max and NULLs of the key and of tidewheel's own columns.
+    """Return the `stats` of an add action: rows, and min, max and NULLs of the key and of tidewheel's own columns.
 
     Cost: nothing beyond the footer, unless it lacks the bounds of a text.
     """
@@ -46,7 +46,7 @@ def file_statistics(parquet: pq.ParquetFile, key: Sequence[str]) -> str:
 
 
 def _bounds(parquet: pq.ParquetFile, position: int) -> tuple[Any, Any] | None:
-    """The least and the greatest value, as JSON; None for kinds whose order is not safe to rely on."""
+    """Return the least and the greatest value, as JSON; None for kinds whose order is not safe to rely on."""
     metadata = parquet.metadata
     groups = [metadata.row_group(i).column(position).statistics for i in range(metadata.num_row_groups)]
     if not groups:
@@ -89,14 +89,14 @@ def _greatest(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as Delta's JSON statistics write it; None for kinds whose order is not safe to rely on."""
+    """Return a value as Delta's JSON statistics write it; None for kinds whose order is not safe to rely on."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return moment_text(value) if isinstance(value, date) else None
 
 
 def moment_text(value: date) -> str:
-    """A moment or a day as Delta's JSON statistics write it."""
+    """Return a moment or a day as Delta's JSON statistics write it."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return value.isoformat()

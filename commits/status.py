@@ -1,6 +1,6 @@
 """Status of an archive: its newest version, its ledger, one look at the clock, one listing of its folder.
 
-With an archive file also what its schedule makes of that: which slots are due, and how old the newest batch may be.
+With an archive file also the view of its schedule: which slots are due, and how old the newest batch may be.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ COMMITS_LOOKED_AT = 40
 
 
 def status(job: ArchiveJob, *, listing: bool = True, file: ArchiveFile | None = None) -> Status:
-    """How the archive is. Cost: the log since its checkpoint; with `listing`, one listing of all its files; with the
-    archive file, a look for batches that are due and did not come."""
+    """Return the status of the archive.
+
+    Cost: the log since its checkpoint; with `listing`, one listing of all its files; with the archive file, a look for
+    batches that are due and did not come.
+    """
     snapshot, now_us = job.snapshot(), job.clock()
     state = state_of(snapshot)
     plain = status_of(state, path=job.location.uri, now_us=now_us, created_us=snapshot.created_us)
@@ -51,7 +54,7 @@ def status(job: ArchiveJob, *, listing: bool = True, file: ArchiveFile | None = 
 
 
 def _by_schedule(told: Status, state: TableState, snapshot: Snapshot, file: ArchiveFile | None) -> Status:
-    """The same with what is due and how fresh it is."""
+    """Return the status with the slots that are due and the freshness."""
     created_us, now_us = told.created_us, told.now_us
     freshness = freshness_of(file, told.applied_through_us, created_us, now_us)
     if freshness.is_over and freshness.bound_us is not None:
@@ -66,8 +69,10 @@ def _by_schedule(told: Status, state: TableState, snapshot: Snapshot, file: Arch
 
 
 def _absent(file: ArchiveFile, slots: list[int]) -> dict[int, str]:
-    """Where the batches of some slots would lie, of those that are not there; a source that does not answer tells of
-    none, and the archive is looked at all the same."""
+    """Return the paths of missing batches, by slot.
+
+    If the source does not answer, none is reported, and the archive's status is given all the same.
+    """
     try:
         return dict(absent_batches(file, slots))
     except (OSError, TidewheelError):
@@ -75,7 +80,7 @@ def _absent(file: ArchiveFile, slots: list[int]) -> dict[int, str]:
 
 
 def _landings(snapshot: Snapshot) -> list[Landing]:
-    """The newest commits that each brought a newer slot than those before, oldest first."""
+    """Return the newest commits that each brought a newer slot than those before, oldest first."""
     landings: list[Landing] = []
     axis = snapshot.definition.axis
     for _, receipt in receipts_since(snapshot, max(-1, snapshot.version - COMMITS_LOOKED_AT)):
@@ -86,9 +91,9 @@ def _landings(snapshot: Snapshot) -> list[Landing]:
 
 
 def _awaiting(snapshot: Snapshot, listed: Sequence[StoredFile]) -> Awaiting:
-    """What lies there without being in the newest version: vacuum's, as soon as grace is over.
+    """Return the files that lie there outside the newest version: vacuum deletes them once grace is over.
 
-    Not the side folder in which Spark writes what is not stored: that never was in the archive.
+    Spark's side folder of unstored records does not count: it never was in the archive.
     """
     written = [file for file in listed if attempt_folder(file.path) is not None and not is_scratch(file.path)]
     waiting = unreferenced(written, {fact.path for fact in snapshot.files})
@@ -96,7 +101,7 @@ def _awaiting(snapshot: Snapshot, listed: Sequence[StoredFile]) -> Awaiting:
 
 
 def _set_aside(job: ArchiveJob, listed: Sequence[StoredFile]) -> dict[str, int] | None:
-    """The quarantine by rule. Cost, if there is one: all receipts, and three of its columns."""
+    """Return the quarantine by rule. Cost, if there is one: all receipts, and three of its columns."""
     if not any(file.path.startswith(f"{SIDE_FOLDER}/quarantine/") for file in listed):
         return {}
     from tidewheel.commits.side_tables.quarantine import rule_counts
@@ -108,7 +113,10 @@ def _set_aside(job: ArchiveJob, listed: Sequence[StoredFile]) -> dict[str, int] 
 
 
 def _holds(snapshot: Snapshot, listed: Sequence[StoredFile], now_us: int) -> tuple[Hold, ...]:
-    """Who keeps vacuum from a version, and until when. Cost, if anybody does: the log's listing, a small file each."""
+    """Return who keeps vacuum from a version, and until when.
+
+    Cost, if anybody does: the log's listing, a small file each.
+    """
     if not any(file.path.startswith(f"{HOLD_FOLDER}/") for file in listed):
         return ()
     return tuple(held_versions(snapshot, list_log(snapshot.location), now_us))

@@ -1,8 +1,8 @@
-"""The table as attempts and vacuum need it: opened at a version, its files looked at, its log replaced by checkpoints.
+"""The table as attempts and vacuum need it: opened at a version, its files listed, its log replaced by checkpoints.
 
-What is opened is a `Snapshot`, which makes the next entry of the log if nobody was first, and reads receipts; files are
-listed and deleted through its `Location`. Everything that an operation does to an archive passes through these three,
-a clock and a hand, so an archive in memory runs the same code (`tests/simulator/`).
+It opens a `Snapshot`, which makes the next entry of the log if nobody was first, and reads receipts; files are listed
+and deleted through its `Location`. Everything that an operation does to an archive passes through these three, a clock
+and a hand, so an archive in memory runs the same code (`tests/simulator/`).
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ class Table(Protocol):
     """One archive's table."""
 
     def open(self, version: int | None = None) -> Snapshot:
-        """The newest version, or the one asked for."""
+        """Return the newest version, or the one asked for."""
 
     def name_attempt(self, now_us: int) -> str:
-        """A name that no other attempt has."""
+        """Return a name that no other attempt has."""
 
     def queue(self, attempt: str, clock: Callable[[], int]) -> Queue:
-        """The place of an attempt in the queue of writers."""
+        """Return the place of an attempt in the queue of writers."""
 
     def check_files(self, files: Sequence[FileFact]) -> None:
         """Refuse files that are missing or not of the size the log says."""
 
     def as_written(self, snapshot: Snapshot, files: Sequence[FileFact]) -> list[NewFile]:
-        """Files of a version as their attempts committed them; refused if they cannot be read."""
+        """Return files of a version as their attempts committed them; refuse them if they cannot be read."""
 
     def statistics_to_state(self, snapshot: Snapshot, new: Sequence[Field], files: Sequence[NewFile]) -> str | None:
-        """What the table must say of its statistics before new columns and files; None if it says so already."""
+        """Return the statement of statistics that the table needs before new columns and files; None if it has it."""
 
     def write_checkpoint(self, snapshot: Snapshot) -> None:
-        """A checkpoint at the version, unless there is one."""
+        """Write a checkpoint at the version, unless there is one."""
 
     def check_checkpoint(self, checkpoint: StoredFile) -> None:
         """Refuse to clean the log before a checkpoint that cannot be read."""

@@ -1,4 +1,4 @@
-"""What an attempt has done for a plan before its commit, and how it is thrown away if there is none."""
+"""The work of an attempt for a plan before its commit, and how it is discarded if there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Work:
-    """What an attempt has written for a plan, not committed yet."""
+    """The files that an attempt has written for a plan, not committed yet."""
 
     plan: Plan
     folder: str
@@ -33,7 +33,7 @@ class Work:
 
 
 def discard(location: Location, folder: str) -> None:
-    """Delete what an attempt wrote and certainly did not commit; what stays behind is vacuum's."""
+    """Delete the files of an attempt that certainly were not committed; vacuum takes what stays behind."""
     try:
         location.delete_folder(folder)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What one attempt wrote, counted from what its files hold: whoever wrote them, the footers and three columns tell."""
+"""The files of one attempt, counted by their content: footers and three columns, whoever wrote them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READERS = 4
 
 @dataclass(frozen=True)
 class Written:
-    """What one attempt wrote: data files with their cells, and the fates of what is not stored."""
+    """The files of one attempt with their cells, and the fates of records that are not stored."""
 
     files: tuple[NewFile, ...]
     cells: Mapping[SubIndex, Mapping[tuple[int, int], Cell]]
@@ -47,7 +47,7 @@ class Written:
 
     @property
     def slots(self) -> frozenset[int]:
-        """The insertion slots of all records, stored or not."""
+        """Return the insertion slots of all records, stored or not."""
         stored = {slot for cells in self.cells.values() for slot, _ in cells}
         return frozenset(stored).union(slot for slot, _ in (*self.fates, *self.rules))
 
@@ -56,7 +56,10 @@ NOTHING_WRITTEN = Written((), {}, {}, {}, {})
 
 
 def read_back(location: Location, attempt: str, definition: Definition) -> Written:
-    """The attempt's files as they lie there, several at a time. Cost: their footers, and three narrow columns."""
+    """Return the attempt's files as they lie there, read several at a time.
+
+    Cost: their footers, and three narrow columns.
+    """
     files: list[NewFile] = []
     cells: dict[SubIndex, dict[tuple[int, int], Cell]] = {}
     fates: dict[tuple[int, int], int] = {}
@@ -83,7 +86,7 @@ def read_back(location: Location, attempt: str, definition: Definition) -> Writt
 
 
 def _data_files(location: Location, attempt: str) -> list[ListedFile]:
-    """Those of an attempt. A task that was given up may still be writing, in a folder that Spark set aside."""
+    """Return an attempt's files. A task that was given up may still be writing, in a folder that Spark set aside."""
     found = (
         info
         for info in location.files_below(attempt)
@@ -95,7 +98,7 @@ def _data_files(location: Location, attempt: str) -> list[ListedFile]:
 
 
 def _content(location: Location, key: Sequence[str], info: ListedFile) -> tuple[dict[tuple[int, int], Cell], str]:
-    """A file's cells; and its statistics, if it holds what is stored."""
+    """Return a file's cells, and its statistics if it holds stored records."""
     is_stored = _subindex_of(info.path)[0] != FATES
     with pq.ParquetFile(location.filesystem.open_input_file(info.path)) as parquet:
         return counted(parquet.read(CELL_COLUMNS)), file_statistics(parquet, key) if is_stored else ""
@@ -116,12 +119,12 @@ def check_sizes(location: Location, files: Sequence[FileFact]) -> None:
 
 
 def counted(columns: pa.Table) -> dict[tuple[int, int], Cell]:
-    """Rows and hash sum by (ins_slot, exp_slot)."""
+    """Return rows and hash sum by (ins_slot, exp_slot)."""
     return counted_by(columns, ("ins_slot", "exp_slot"))
 
 
 def counted_by(columns: pa.Table, keys: Sequence[str]) -> dict[Any, Cell]:
-    """Rows and hash sum by some columns. Hashes are summed in halves, which cannot overflow."""
+    """Return rows and hash sum by some columns. Hashes are summed in halves, which cannot overflow."""
     hashes = columns.column("row_hash")
     halves = columns.select(keys).append_column("low", pc.bit_wise_and(hashes, 0xFFFFFFFF))
     halves = halves.append_column("high", pc.shift_right(hashes, 32))

@@ -1,1 +1,1 @@
-"""Do: Spark carries out plans, delta-rs commits them."""
+"""Execution with Spark: Spark carries out plans, delta-rs commits them."""

@@ -1,4 +1,4 @@
-"""A batch by Spark: read from its source, judged, and written with what stays of the files to rewrite."""
+"""A batch by Spark: read from its source, judged, and written with the remaining rows of the files to rewrite."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tidewheel.jobs.process.session import open_session
 
 @dataclass(frozen=True)
 class _Judged:
-    """What the source gave for a plan, which new columns may have changed, and who judges it."""
+    """The source's records for a plan, the new columns that may have changed, and their judge."""
 
     plan: Plan
     frame: DataFrame
@@ -84,7 +84,7 @@ def bring(one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
 
 
 def _read(one: Try, plan: Plan, spark: SparkSession) -> _Judged:
-    """The batch in the archive's columns and, where the policy takes them, new ones of its own."""
+    """Return the batch in the archive's columns and, if the policy takes them, new ones of its own."""
     file, snapshot = one.job.require_file(), one.snapshot
     seen = Seen(known_offsets(one.state.ledger.batches), one.job.clock())
     batch = read_batch(spark, file, plan.slots, columns_of(snapshot), seen)
@@ -101,7 +101,7 @@ def _refuse_changed(one: Try, batch: _Judged, spark: SparkSession) -> None:
 
 
 def _refuse_lacking(one: Try, batch: _Judged, spark: SparkSession, written: Written) -> None:
-    """Refuse slots that gave no record where some must have come."""
+    """Refuse slots that gave no record although some must have come."""
     file, axis = one.job.require_file(), one.state.definition.axis
     refuse_missing(file, batch.plan.slots, written.slots)
     names = {slot: axis.name(slot) for slot in batch.plan.slots}
@@ -109,7 +109,7 @@ def _refuse_lacking(one: Try, batch: _Judged, spark: SparkSession, written: Writ
 
 
 def _with_unparsed(job: ArchiveJob, batch: _Judged, spark: SparkSession, folder: str, written: Written) -> Written:
-    """Where something could not be parsed, also its text. Cost then: the source once more."""
+    """Add the text of records that could not be parsed. Cost, if there are any: the source once more."""
     if not any(rule == MALFORMED for _, rule in written.rules):
         return written
     job.progress("keeping what could not be parsed")

@@ -19,7 +19,7 @@ from tidewheel.storage.snapshot import Snapshot
 
 
 def create(job: ArchiveJob, example_slot: int | None = None) -> Snapshot:
-    """Create the archive; its columns are those the archive file names, or those of an example slot's batch."""
+    """Create the archive; its columns are those of the archive file, or of an example slot's batch."""
     file = job.require_file()
     # Before Spark starts for nothing; the creation itself refuses once more.
     if DeltaTable.is_deltatable(job.location.delta_uri, job.location.storage_options):

@@ -42,7 +42,7 @@ class SparkHand:
     """`commits.procedure.Hand` by Spark."""
 
     def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        """What stays of the files to rewrite, sorted, in the sub-indices where it belongs."""
+        """Write the remaining rows of the files to rewrite, sorted, into the sub-indices where they belong."""
         sources = [change.file for change in plan.rewritten]
         relocates = isinstance(plan, MigratePlan)
         open_session()
@@ -58,17 +58,17 @@ class SparkHand:
         return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))
 
     def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
-        """By file, the records that are selected. Cost: one scan; of a predicate, the files that it hits once more."""
+        """Return the selected records, by file. Cost: one scan; for a predicate, the files that it hits once more."""
         cells = _matching_cells(snapshot, selection, files)
         digests = _matching_digests(snapshot, selection, sorted(cells)) if selection.where and cells else {}
         return {path: Hits(there, frozenset(digests.get(path, ()))) for path, there in cells.items()}
 
     def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
-        """What tombstones say of these keys."""
+        """Return the digests of these keys for tombstones."""
         return frozenset(key_digests(open_session(), snapshot, keys))
 
     def record_digests(self, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
-        """What tombstones say of these records, if they know them by these columns."""
+        """Return the digests of these records for tombstones that know them by these columns."""
         return record_digests(open_session(), snapshot, columns, rows)
 
     def sweep(self, job: ArchiveJob, selection: Selection, *, dry_run: bool) -> Swept:
@@ -108,7 +108,7 @@ def _kept(snapshot: Snapshot, plan: Plan, files: Sequence[FileFact], generation:
 def _matching_cells(
     snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]
 ) -> Mapping[str, Mapping[tuple[int, int], Cell]]:
-    """By file, the cells of the records that match, live or dead."""
+    """Return the cells of the records that match, live or dead, by file."""
     hits = _matching(snapshot, selection, [file.path for file in files])
     low, high = F.col("row_hash").bitwiseAND(0xFFFFFFFF), F.shiftright("row_hash", 32)
     groups = hits.groupBy("__tw_path", "ins_slot", "exp_slot")
@@ -123,7 +123,7 @@ def _matching_cells(
 
 
 def _matching_digests(snapshot: Snapshot, selection: Selection, paths: list[str]) -> Mapping[str, set[str]]:
-    """By file, the digests of the records that match."""
+    """Return the digests of the records that match, by file."""
     columns = [field.name for field in snapshot.columns]
     digest = f"{keyed_digest(columns, snapshot.definition.salt)} as digest"
     hits = _matching(snapshot, selection, paths).selectExpr("__tw_path", digest).distinct()
@@ -151,5 +151,5 @@ def _matching(snapshot: Snapshot, selection: Selection, paths: list[str]) -> Dat
 
 
 def _relative(snapshot: Snapshot, path: str) -> str:
-    """A path as Spark names it, as the log names it."""
+    """Return a path of Spark's as the log names it."""
     return unquote(path).rpartition(f"{snapshot.location.root}/")[2]

@@ -10,9 +10,10 @@ from tidewheel.storage.snapshot import Snapshot
 
 
 def live_frame(spark: SparkSession, snapshot: Snapshot, as_of_us: int) -> DataFrame:
-    """The records of one version that are alive at a moment. Files in which nothing is alive are not opened.
+    """Return the records of one version that are alive at a moment. Files in which nothing is alive are not opened.
 
-    By the bounds of slots: those of moments Delta takes with a millisecond to spare, which is too much at a slot's end.
+    It filters by the bounds of slots. Delta's bounds of moments have a millisecond to spare, which is too much at a
+    slot's end.
     """
     reader = spark.read.format("delta").option("versionAsOf", snapshot.version)
     frame = reader.load(snapshot.location.spark_uri)

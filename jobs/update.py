@@ -38,7 +38,7 @@ def update(
 
 
 def _bring(one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-    """Java starts on its own: what of Python talks to it is imported meanwhile."""
+    """Import Python's part of the connection while Java starts on its own."""
     check_sizes(one.job.location, [change.file for change in plan.rewritten])
     begin_java()
     # With the first value that it is given, pyarrow looks for pandas: a second, where it is found.

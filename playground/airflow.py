@@ -1,4 +1,4 @@
-"""Airflow on one machine, as plain processes on SQLite: what `make airflow` runs, and the tests, and the benchmark.
+"""Airflow on one machine, as plain processes on SQLite: for `make airflow`, the tests and the benchmark.
 
     api-server      the page and the tasks' way to the database
     scheduler       with its LocalExecutor: the tasks are its grandchildren
@@ -69,17 +69,17 @@ class EmbeddedAirflow:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of every process."""
+        """Return the environment of every process."""
         return {**os.environ, **self.own_settings}
 
     @property
     def commands(self) -> Path:
-        """Where `airflow` and `tidewheel` for this Airflow lie."""
+        """Return the folder of `airflow` and `tidewheel` for this Airflow."""
         return self.home / "commands"
 
     @property
     def own_settings(self) -> dict[str, str]:
-        """All the configuration there is."""
+        """Return all the configuration there is."""
         bundles = [
             {"name": name, "classpath": "tidewheel.dags.build.bundle.ArchivesBundle", "kwargs": kwargs}
             for name, kwargs in self._bundles().items()
@@ -114,7 +114,7 @@ class EmbeddedAirflow:
         return {**ours, **self.settings}
 
     def prepare(self) -> None:
-        """The folder, the password, the database and the archives' pools; all of it may be there already."""
+        """Make the folder, the password, the database and the archives' pools, unless they are there already."""
         self.home.mkdir(parents=True, exist_ok=True)
         # The folder keeps itself out of whatever repository it lies in.
         (self.home / ".gitignore").write_text("*\n", encoding="utf-8")
@@ -140,17 +140,17 @@ class EmbeddedAirflow:
 
     @property
     def login(self) -> tuple[str, str]:
-        """The administrator and the password."""
+        """Return the administrator and the password."""
         return _USER, self.logins[_USER]
 
     @property
     def logins(self) -> dict[str, str]:
-        """The passwords of the page, by user."""
+        """Return the passwords of the page, by user."""
         known = json.loads(self._password_file.read_text(encoding="utf-8"))
         return {name: known[name] for name in [_USER, *(one.partition(":")[0] for one in self.users)]}
 
     def airflow(self, *arguments: str) -> str:
-        """Run one Airflow command to its end; its output."""
+        """Run one Airflow command to its end; return its output."""
         done = subprocess.run(
             [*_AIRFLOW, *arguments], env=self.environment, capture_output=True, text=True, check=False
         )
@@ -185,7 +185,7 @@ class EmbeddedAirflow:
                 raise RuntimeError(f"airflow {name} ended with code {process.returncode}:\n{tail}")
 
     def stop(self) -> None:
-        """Stop all, tasks and their Spark included; what they had not committed never happened."""
+        """Stop all, tasks and their Spark included; their uncommitted work never happened."""
         for name in stop_trees(self._running.values(), _STOP_S):
             LOG.warning("stopped harder: %s", name)
         self._running.clear()
@@ -199,13 +199,16 @@ class EmbeddedAirflow:
         return self.home / "passwords.json"
 
     def _connection(self, timeout_s: int) -> dict[str, str]:
-        """The database, and how long one waits for its writer."""
+        """Return the address of the database, and how long to wait for its writer."""
         return {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.database}?timeout={timeout_s}"}
 
     def _environment_of(self, component: str) -> dict[str, str]:
-        """The api-server writes what was asked of it into its log in its event loop. If another of its own requests has
-        written and waits for that loop to commit, it waits for itself, for as long as this lets it: the page stands
-        still, then one request ends in 500, and all goes on."""
+        """Return the environment of one component.
+
+        The api-server logs each request in its event loop. If another of its own requests has written and waits for
+        that loop to commit, the api-server waits for itself, for as long as this setting lets it: the page stands
+        still, then one request ends in 500, and all goes on.
+        """
         own = self._connection(timeout_s=5) if component == "api-server" else {}
         return {**self.environment, **own}
 

@@ -15,7 +15,7 @@ exec {command} "$@"
 
 
 def write_commands(folder: Path, settings: Mapping[str, str], programs: Mapping[str, Sequence[str]]) -> None:
-    """Programs that set the environment of an Airflow and become the real ones."""
+    """Write programs that set the environment of an Airflow and become the real ones."""
     folder.mkdir(exist_ok=True)
     said = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in sorted(settings.items()))
     for name, command in programs.items():

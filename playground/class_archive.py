@@ -21,7 +21,7 @@ _RECORD_S = 900
 
 
 def make_class_archive() -> Path:
-    """Carry out a small update with a Java that writes down what it loaded. Takes as long as two cold updates."""
+    """Carry out a small update with a Java that records the classes it loads. Takes as long as two cold updates."""
     target = quick_start.class_archive()
     if target is None:
         raise RuntimeError("there is no Java, neither in JAVA_HOME nor on the PATH")
@@ -43,7 +43,7 @@ def make_class_archive() -> Path:
 
 
 def _record(folder: Path) -> None:
-    """The update that is recorded: create, bring, bring again and expire; then end Java so that it writes."""
+    """Run the recorded update: create, bring, bring again and expire; then end Java so that it writes."""
     from tidewheel.archive import open
     from tidewheel.commits.clock import now_us
     from tidewheel.indexing.core.slots import MICROS_PER_SECOND, moment

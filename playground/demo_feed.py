@@ -47,7 +47,7 @@ freshness = "3m"
 
 
 class DemoFeed:
-    """Writes the archive file, and from then on the batch of every minute that is over."""
+    """The feeder: it writes the archive file, and from then on the batch of every minute that is over."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -70,11 +70,11 @@ class DemoFeed:
             self._thread.join()
 
     def first_minute(self, now: datetime) -> datetime:
-        """Where the feed begins."""
+        """Return the minute at which the feed begins."""
         return self.source.due(now)[0]
 
     def feed(self, now: datetime) -> None:
-        """The batches of the last minutes that are over, where there is none."""
+        """Write the missing batches of the last minutes that are over."""
         self.source.feed(now)
 
     def _run(self) -> None:

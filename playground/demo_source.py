@@ -28,7 +28,7 @@ _LOOK_S = 5.0
 
 
 def demo_records(start: datetime, every: timedelta = timedelta(minutes=1), rows: int = 200) -> Iterator[dict[str, Any]]:
-    """The batch of the interval that starts then."""
+    """Return the batch of the interval that starts then."""
     chance = random.Random(int(start.timestamp()))
     for _ in range(rows):
         yield {
@@ -52,12 +52,12 @@ class DemoSource:
         self._written: set[str] = set()
 
     def due(self, now: datetime) -> list[datetime]:
-        """The starts of the last intervals that are over, the oldest first."""
+        """Return the starts of the last intervals that are over, the oldest first."""
         end = now - (now - datetime.fromtimestamp(0, now.tzinfo)) % self.every
         return [end - count * self.every for count in range(BEFORE_INTERVALS, 0, -1)]
 
     def feed(self, now: datetime) -> int:
-        """Write what is due and not there; how many batches that were."""
+        """Write the batches that are due and missing; return how many they were."""
         written = 0
         for start in self.due(now):
             if (name := start.strftime(FILE_NAME)) not in self._written:
@@ -66,7 +66,7 @@ class DemoSource:
         return written
 
     def clean(self, now: datetime) -> None:
-        """Remove what nobody asks for any more."""
+        """Remove batches that nobody asks for any more."""
         oldest = (now - KEPT).strftime(FILE_NAME)
         for info in self.location.files_below(""):
             if info.base_name < oldest:
@@ -74,7 +74,7 @@ class DemoSource:
                 self._written.discard(info.base_name)
 
     def is_fed(self, now: datetime) -> bool:
-        """Whether the last batch is there that had a minute to be written."""
+        """Tell whether the last batch that had a minute to be written is there."""
         return self._is_there(self.due(now - timedelta(minutes=1))[-1].strftime(FILE_NAME))
 
     def _write(self, name: str, start: datetime) -> int:
@@ -89,7 +89,7 @@ class DemoSource:
 
 
 def keep_feeding(source: DemoSource) -> None:
-    """Until the process is stopped; a store that is away for a while is waited for."""
+    """Feed until the process is stopped; if the store is away for a while, wait for it."""
     while True:
         try:
             now = _now()

@@ -1,4 +1,4 @@
-"""The end of programs and of all that they started, also of what has a session of its own, as Airflow's tasks have."""
+"""The end of programs and of all that they started, also of processes with their own session, as Airflow's tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def stop_trees(processes: Collection[subprocess.Popen[bytes]], within_s: float) -> list[str]:
-    """Ask groups of processes to end, wait so long, and kill what is left of their trees; the names of those killed."""
+    """Ask groups of processes to end, wait so long, and kill the rest of their trees; return the killed ones' names."""
     import psutil  # type: ignore[import-untyped]
 
     # Before they end: a child whose parent is gone belongs to nobody that could be asked for it.
@@ -34,7 +34,7 @@ def stop_trees(processes: Collection[subprocess.Popen[bytes]], within_s: float) 
 
 
 def _below(processes: Collection[subprocess.Popen[bytes]]) -> list[Any]:
-    """The processes that are still there, and all below them."""
+    """Return the processes that are still there, and all below them."""
     import psutil
 
     found: list[Any] = []

@@ -19,7 +19,7 @@ begin_before_savepoints()
 
 
 def begin_before_savepoints() -> None:
-    """Every savepoint of this process is inside a transaction that may write."""
+    """Begin a transaction that may write before every savepoint of this process."""
     from sqlalchemy import event
     from sqlalchemy.engine import Engine
 

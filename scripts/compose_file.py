@@ -35,14 +35,14 @@ class Service:
 
 
 def read_environment_file(path: Path) -> dict[str, str]:
-    """NAME=value lines; comments and empty lines between them."""
+    """Return the variables of NAME=value lines; comments and empty lines are skipped."""
     lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def read_services(path: Path, variables: Mapping[str, str], home: Path) -> dict[str, Service]:
-    """The services of the file's active profiles, in the order of their needs."""
+    """Return the services of the file's active profiles, in the order of their needs."""
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
     profiles = set(variables.get("COMPOSE_PROFILES", "").split(","))
     active = {
@@ -56,8 +56,10 @@ def read_services(path: Path, variables: Mapping[str, str], home: Path) -> dict[
 
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str:
-    """${NAME}, ${NAME:-default}, ${NAME:?message}, ${NAME:+instead} and $$, as Compose reads them; what is instead or
-    by default may hold others.
+    """Return a text with its variables replaced as Compose does.
+
+    It knows ${NAME}, ${NAME:-default}, ${NAME:?message}, ${NAME:+instead} and $$. A default or a replacement may hold
+    further variables.
 
     >>> interpolated("http://${HOST:-store}:$$", {"HOST": ""})
     'http://store:$'
@@ -75,7 +77,7 @@ def interpolated(text: str, variables: Mapping[str, str]) -> str:
 
 
 def _end_of_braces(text: str, at: int) -> int:
-    """Behind the brace that closes the one that is open there."""
+    """Return the place behind the brace that closes the open one."""
     depth = 1
     while depth:
         depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -97,7 +99,7 @@ def _value(name: str, sign: str, rest: str, variables: Mapping[str, str]) -> str
 
 @dataclass(frozen=True)
 class _Translation:
-    """From a container's words to this machine's."""
+    """The translation from a container's words to this machine's."""
 
     root: Path
     variables: Mapping[str, str]
@@ -127,12 +129,12 @@ class _Translation:
         )
 
     def _command(self, parts: Sequence[object], folders: Mapping[str, Path]) -> tuple[str, ...]:
-        """The program's own name stays as it is, even where it is also a service's."""
+        """Return the command; the program's own name stays as it is, even where it is also a service's."""
         words = [str(part) for part in parts]
         return (*words[:1], *(self._native(word, folders) for word in words[1:]))
 
     def _folder(self, service: str, volume: str) -> tuple[str, Path]:
-        """A mount's path in the container, and its folder here."""
+        """Return a mount's path in the container, and its folder here."""
         parts = interpolated(volume, self.variables).removesuffix(":ro").split(":")
         inside = parts[-1]
         if len(parts) == 1:
@@ -150,7 +152,7 @@ class _Translation:
 
 
 def _in_order(services: Mapping[str, Service]) -> Iterator[str]:
-    """Names such that everything a service waits for comes before it."""
+    """Return the names in an order that starts everything a service waits for before it."""
     done: list[str] = []
 
     def visit(name: str) -> None:

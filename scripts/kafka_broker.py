@@ -49,7 +49,7 @@ log.segment.delete.delay.ms=0
 
 
 def broker_jars() -> JarSet:
-    """The jars of a broker, with their hashes."""
+    """Return the jars of a broker, with their hashes."""
     [(name, one)] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
     packages, without = tuple(one["packages"]), tuple(one["without"])
     return JarSet(name, one["purpose"], packages, without, one["sha256"], given_folder=broker_folder())
@@ -67,7 +67,7 @@ def install_broker() -> None:
 def broker_command(
     folder: Path, port: int, controller_port: int, *, more: str = "", protocol: str = "PLAINTEXT"
 ) -> list[str]:
-    """The command of a broker with its data in a folder, which is made at the first time."""
+    """Return the command of a broker with its data in a folder, which is made at the first time."""
     if missing := broker_jars().missing:
         raise Missing(f"the Kafka broker is not here ({', '.join(missing[:2])}, ...): scripts/cluster install")
     data = folder / "data"

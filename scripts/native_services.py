@@ -1,6 +1,6 @@
-"""PostgreSQL and the S3 server as programs of this machine: where they are, how they are had, how they are started.
+"""PostgreSQL and the S3 server as programs of this machine: their places, their installation, their start.
 
-Beside them the Compose specification's own reader, which tells whether docker-compose.yml is one.
+Beside them is the Compose specification's own reader, which tells whether docker-compose.yml is valid.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ COMPOSE_READER = "github.com/compose-spec/compose-go/v2/cmd@v2.2.0"
 
 
 class Missing(Exception):
-    """A program is not here; the text says how to have it."""
+    """A program that is not here; the text says how to install it."""
 
 
 def versitygw() -> Path:
-    """The S3 server's program, from the PATH or from where `install_versitygw` puts it."""
+    """Return the S3 server's program, from the PATH or from where `install_versitygw` puts it."""
     found = shutil.which("versitygw") or str(programs_folder() / "versitygw")
     if not Path(found).is_file():
         raise Missing(f"the S3 server versitygw is not here: GOBIN={programs_folder()} go install {VERSITYGW}")
@@ -40,7 +40,7 @@ def install_versitygw() -> Path:
 
 
 def compose_reader() -> Path:
-    """The program of compose-go; its name is `cmd`, so it has a folder of its own."""
+    """Return the program of compose-go; its name is `cmd`, so it has a folder of its own."""
     program = programs_folder() / "compose-go" / "cmd"
     if not program.is_file():
         raise Missing(f"compose-go is not here: GOBIN={program.parent} go install {COMPOSE_READER}")
@@ -63,7 +63,7 @@ def _built(find: Callable[[], Path], module: str, folder: Path) -> Path:
 
 
 def postgres_programs() -> Path:
-    """The folder of PostgreSQL's server programs; the newest, if there are several."""
+    """Return the folder of PostgreSQL's server programs; the newest, if there are several."""
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     found = versions[-1] if versions else Path(shutil.which("initdb") or "")
     if not found.is_file():
@@ -72,7 +72,7 @@ def postgres_programs() -> Path:
 
 
 def install_postgres() -> Path:
-    """Debian's package, where that needs no question."""
+    """Install Debian's package, if that needs no question."""
     try:
         return postgres_programs()
     except Missing:
@@ -89,14 +89,17 @@ def programs_folder() -> Path:
 
 
 def postgres_folder(home: Path) -> Path:
-    """Where the server's files lie. It refuses to run as root, and its account cannot enter a home that is closed."""
+    """Return the folder of the server's files.
+
+    It refuses to run as root, and its account cannot enter a closed home.
+    """
     if os.geteuid() != 0:
         return home
     return Path("/var/tmp") / f"tidewheel-postgres-{hashlib.sha256(bytes(home.absolute())).hexdigest()[:12]}"
 
 
 def postgres_command(folder: Path, port: int, *, user: str, password: str, more: Sequence[str] = ()) -> list[str]:
-    """The command of a server on the loopback with its data in a folder, which is made at the first time."""
+    """Return the command of a server on the loopback with its data in a folder, which is made at the first time."""
     programs = postgres_programs()
     folder.mkdir(parents=True, exist_ok=True)
     account = _given_to_account(folder)
@@ -127,7 +130,7 @@ def free_port() -> int:
 
 
 def start(command: Sequence[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """A process with a session of its own, so that it can be stopped with all its children, and with its own log."""
+    """Start a process with its own log, and its own session, so that it can be stopped with all its children."""
     with log.open("ab") as output:
         return subprocess.Popen(
             command, env=environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd="/",
@@ -154,7 +157,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def _given_to_account(path: Path) -> list[str]:
-    """What to put before a server's command that refuses to run as root; the path is given to its account."""
+    """Give the path to the server's account; return the prefix of its command, as it refuses to run as root."""
     if os.geteuid() != 0:
         return []
     account = pwd.getpwnam("postgres")

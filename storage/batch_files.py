@@ -1,4 +1,4 @@
-"""Whether the files of a batch are there yet: of sources that are files, whose paths follow from the slots."""
+"""Batches whose files are not there yet: of sources that are files, whose paths follow from the slots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidewheel.storage.location import Location
 
 
 def absent_batches(file: ArchiveFile, slots: Sequence[int]) -> list[tuple[int, str]]:
-    """The slots whose files are not there, with the paths looked at; none of sources that nobody waits for."""
+    """Return the slots whose files are missing, with the paths checked; none for sources that nobody waits for."""
     if file.source.kind is not SourceKind.FILES or file.source.missing == "empty":
         return []
     axis = file.axis
@@ -20,7 +20,7 @@ def absent_batches(file: ArchiveFile, slots: Sequence[int]) -> list[tuple[int, s
 
 
 def _is_there(path: str) -> bool:
-    """Whether a path names a file or a folder; patterns that only Hadoop reads are left to Spark."""
+    """Tell whether a path names a file or a folder; patterns that only Hadoop reads are left to Spark."""
     remote = "://" in path
     if "{" in path or "\\" in path or (remote and has_magic(path)):
         return True

@@ -1,7 +1,7 @@
-"""What vacuum and audit leave beside an archive, for who asks when it was last looked after.
+"""Notes that vacuum and audit leave beside an archive, for whoever asks when it was last maintained.
 
-`_tidewheel/care/vacuum.json` and `audit.json`, replaced each time. Nothing depends on them: where they cannot be
-written (an audit by somebody who may only read) or read, nobody is told.
+`_tidewheel/care/vacuum.json` and `audit.json`, replaced each time. Nothing depends on them: if they cannot be written
+(an audit by somebody who may only read) or read, there is no error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def note_care(location: Location, done: Vacuumed | Audited) -> None:
 
 
 def last_vacuum(location: Location) -> Vacuumed | None:
-    """None if there was none, or nobody could note it."""
+    """Return the last vacuum; None if there was none, or nobody could note it."""
     said = _noted(location, _VACUUM)
     with suppress(KeyError, TypeError, ValueError):
         return Vacuumed(int(said["at_us"]), int(said["version"]), int(said["files"]), int(said["bytes"]))

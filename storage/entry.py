@@ -1,4 +1,4 @@
-"""One entry of an archive's log: what a commit brings, takes out and says, made by delta-rs if nobody was first.
+"""One entry of an archive's log: files added, files removed and facts, created by delta-rs if nobody was first.
 
 No public Spark call commits an exact set of added and removed files, so Spark writes the files and delta-rs
 creates the log entry. It does so only if the entry does not exist yet, locally by a hard link and on object stores
@@ -48,7 +48,7 @@ class NewFile:
 
 @dataclass(frozen=True)
 class Entry:
-    """What one entry says. `schema` only where it is another one; with `replaces_all`, no file of before stays."""
+    """The content of one entry. `schema` is set only if it changes; with `replaces_all`, no earlier file stays."""
 
     receipt: Receipt
     added: tuple[NewFile, ...] = ()
@@ -58,14 +58,14 @@ class Entry:
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def digest_on(self, snapshot: Snapshot) -> int:
-        """The digest of the files that there are after it."""
+        """Return the digest of the files that exist after this entry."""
         before = 0 if self.replaces_all else snapshot.digest
         came, went = (one.fact for one in self.added), self.removed
         return before + _digest(came) - _digest(went)
 
 
 def create_entry(snapshot: Snapshot, entry: Entry) -> None:
-    """Make it the version after the snapshot's, or raise what delta-rs raises."""
+    """Make it the version after the snapshot's, or raise the error of delta-rs."""
     said = entry_properties(entry.receipt, entry.digest_on(snapshot))
     if entry.properties:
         snapshot.table.alter.set_table_properties(
@@ -93,7 +93,7 @@ def create_entry(snapshot: Snapshot, entry: Entry) -> None:
 
 
 def entry_properties(receipt: Receipt, digest: int) -> CommitProperties:
-    """What rides in a commit beside its files."""
+    """Return the properties of a commit beside its files."""
     transactions = [
         Transaction(FILES_ID, digest % DIGEST_MODULUS),
         Transaction(WATERMARK_ID, watermark_to_transaction(receipt.watermark)),

@@ -1,4 +1,4 @@
-"""From the rows of a Delta log's files to one fact for each, which planners and readers share."""
+"""Facts of data files, from their rows in a Delta log: planners and readers share them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PLANNED_FROM = (
 
 
 def facts_in(adds: Table, key: tuple[str, ...]) -> tuple[FileFact, ...]:
-    """A fact for each row. ValueError: the log lacks what plans are made from."""
+    """Return a fact for each row. ValueError: the log lacks what plans need."""
     if not adds.num_rows:
         return ()
     if missing := [name for name in _PLANNED_FROM if name not in adds.column_names]:
@@ -47,7 +47,7 @@ def facts_in(adds: Table, key: tuple[str, ...]) -> tuple[FileFact, ...]:
 
 
 def _ends_us(adds: Table) -> list[int | None]:
-    """The last moment at which a record is valid, file by file; as numbers, for moments take long to make."""
+    """Return the last moment at which a record is valid, file by file; as numbers, for moments take long to make."""
     if "max.valid_until" not in adds.column_names:
         return [None] * adds.num_rows
     moments = adds.column("max.valid_until").cast(DataType.timestamp("us", tz="UTC")).cast(DataType.int64())
@@ -55,7 +55,7 @@ def _ends_us(adds: Table) -> list[int | None]:
 
 
 def _bounds(adds: Table, bound: str, name: str) -> list[Any]:
-    """The least or greatest values of a column, file by file; None where the log does not tell."""
+    """Return the least or greatest values of a column, file by file; None where the log has none."""
     column = f"{bound}.{name}"
     if column not in adds.column_names:
         return [None] * adds.num_rows
@@ -73,10 +73,11 @@ def _bounds(adds: Table, bound: str, name: str) -> list[Any]:
 
 
 def _sure(greatest: Any) -> Any:
-    r"""A greatest value that is one, or None.
+    r"""Return a value that is surely no less than the greatest one, or None.
 
     Earlier programs wrote characters beyond U+FFFF as pairs of escapes (\ud842\udfb7), and delta-rs 1.6.6 reads some of
-    these as smaller characters (U+20BB7 as U+10BB7). A last one, behind a text that was cut, may be too small as well.
+    these as smaller characters (U+20BB7 as U+10BB7). The last character of a text that was cut may be too small as
+    well.
     """
     if not isinstance(greatest, str) or greatest.isascii() or max(greatest) <= "\uffff":
         return greatest

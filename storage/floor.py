@@ -1,4 +1,4 @@
-"""Vacuum and undo side by side: what the one deletes the other never brings back, whatever their clocks say.
+"""Vacuum and undo side by side: an undo never brings back what a vacuum deletes, whatever their clocks say.
 
 Each leaves a mark before it looks for the other's, so at least one of them sees the other:
 
@@ -22,7 +22,7 @@ UNDOS = f"{SIDE_FOLDER}/undo"
 
 
 def floor(location: Location) -> int:
-    """The oldest version that every vacuum so far has left whole. Cost: one listing."""
+    """Return the oldest version that every vacuum so far has left whole. Cost: one listing."""
     return max(_floors(location), default=0)
 
 
@@ -38,7 +38,10 @@ def raise_floor(location: Location, version: int) -> None:
 
 @contextmanager
 def announced(location: Location, attempt: str) -> Iterator[None]:
-    """An undo under way. If its process dies or its commit may still arrive, the mark stays for the next vacuum."""
+    """Announce an undo under way.
+
+    If its process dies or its commit may still arrive, the mark stays for the next vacuum.
+    """
     mark = f"{UNDOS}/{attempt}"
     location.write_bytes(location.child(mark), b"")
     try:
@@ -53,7 +56,7 @@ def announced(location: Location, attempt: str) -> Iterator[None]:
 
 
 def undos(location: Location) -> list[str]:
-    """The marks of undos under way. Cost: one listing."""
+    """Return the marks of undos under way. Cost: one listing."""
     return [location.relative(info.path) for info in location.files_below(UNDOS)]
 
 
@@ -66,6 +69,6 @@ def _mark(version: int) -> str:
 
 
 def withdraw(location: Location, marks: list[str]) -> None:
-    """Take marks away: of undos that cannot commit any more, or of floors that a higher one stands for."""
+    """Delete marks: of undos that cannot commit any more, or of floors below a higher one."""
     for mark in marks:
         location.delete(mark)

@@ -1,8 +1,8 @@
-"""The next versions of a table that is open, from what is known of it and the log's entries since.
+"""The next versions of an open table, from the version that is known and the log's entries since.
 
-Followed are entries that bring and take files and do nothing else, each a commit of tidewheel's on top of the one
-before it, as long as the files add up to the digest that each commit says. Whatever else is there: the table is opened
-again, and who opens it says what is wrong with it.
+It follows entries that bring and take files and do nothing else. Each must be a commit of tidewheel's on top of the one
+before it, and the files must add up to the digest that each commit states. For anything else the table is opened again,
+which also finds what is wrong with it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Action = tuple[str, dict[str, Any]]  # its kind, what it says
 
 @dataclass(frozen=True, eq=False)
 class Followed(Snapshot):
-    """A version that was not opened. Of its new files it is not known what only helps to leave a file alone."""
+    """A version that was not opened. For its new files, facts that only help to skip a file are unknown."""
 
     told_schema: Schema
     told_files: Files
@@ -56,7 +56,7 @@ class Followed(Snapshot):
 
 @dataclass(frozen=True)
 class _State:
-    """What entries change of a snapshot."""
+    """The parts of a snapshot that entries change."""
 
     version: int
     head: int
@@ -65,7 +65,7 @@ class _State:
     digest: int
 
     def after(self, content: bytes, keys: int) -> _State | None:
-        """The next version, from its entry; None if that does not tell it."""
+        """Return the next version, from its entry; None if the entry does not tell it."""
         try:
             actions = [next(iter(json.loads(line).items())) for line in content.splitlines() if not _is_receipt(line)]
             said = {one["appId"]: one["version"] for kind, one in actions if kind == "txn"}
@@ -82,7 +82,7 @@ class _State:
 
 
 def follow(snapshot: Snapshot) -> Snapshot | None:
-    """The newest version; None if the entries since do not tell it. Cost: reading them."""
+    """Return the newest version; None if the entries since do not tell it. Cost: reading them."""
     location, keys = snapshot.location, len(snapshot.definition.key)
     files = {file.path: file for file in snapshot.files}
     state: _State | None = _State(snapshot.version, snapshot.head, snapshot.watermark, files, snapshot.digest)
@@ -104,12 +104,12 @@ def follow(snapshot: Snapshot) -> Snapshot | None:
 
 
 def _is_receipt(line: bytes) -> bool:
-    """The longest line of an entry by far, which whoever asks for the ledger reads."""
+    """Tell whether a line is the receipt: by far the longest of an entry, and read by the ledger alone."""
     return line.startswith(b'{"commitInfo"')
 
 
 def _files_after(files: Files, actions: list[Action], keys: int) -> Files:
-    """The newest first, as the table has them."""
+    """Return the files, the newest first, as the table has them."""
     came = [_fact(one, keys) for kind, one in actions if kind == "add"]
     went = {unquote(one["path"]) for kind, one in actions if kind == "remove"}
     stay = {path: file for path, file in files.items() if path not in went}

@@ -55,7 +55,7 @@ class Holding:
         threading.Thread(target=self._renew_until_released, daemon=True).start()
 
     def renew(self) -> bool:
-        """Whether anything is still held."""
+        """Renew the holds; tell whether anything is still held."""
         # Under a lock: a renewal under way would put back what was just given back.
         with self._renewing:
             if self._stopped.is_set():
@@ -92,7 +92,7 @@ def take_hold(snapshot: Snapshot, duration_us: int, now_us: int) -> HeldVersion 
 
 
 def longest_us(snapshot: Snapshot, log: LogFiles, now_us: int) -> int:
-    """The moment until which a version can be held: grace and `hold` after the next one was committed."""
+    """Return the moment until which a version can be held: grace and `hold` after the next one was committed."""
     retention = snapshot.definition.retention
     following = log.entries.get(snapshot.version + 1)
     superseded_us = now_us if following is None else min(now_us, following.changed_us)

@@ -1,14 +1,16 @@
-"""Readers that hold a version longer than grace: vacuum leaves what a held version needs.
+"""Readers that hold a version longer than grace: vacuum leaves the files of a held version.
 
-A hold is a file, `_tidewheel/holds/<version>-<who>`, written again while its reader lives. It ends when its time is
-over, when its reader gives it back, when it was not renewed for a while (the reader died or sleeps), and, whatever it
-says, `[retention] hold` after the version's grace: the maximum that the printed deadline includes.
+A hold is a file, `_tidewheel/holds/<version>-<who>`, written again while its reader lives. It ends
 
-Reader and vacuum each leave a mark before they look for the other's, so at least one of them sees the other: the
-reader writes its hold, then looks at the floor that vacuums raised (`storage/floor.py`); vacuum raises the floor, then
-looks for holds.
+- when its time is over, or its reader gives it back;
+- when it was not renewed for a while: the reader died or sleeps;
+- in any case `[retention] hold` after the version's grace: the maximum that the printed deadline includes.
 
-Here they are looked at; a reader takes its own in `holding.py`.
+Reader and vacuum each leave a mark before they look for the other's, so at least one of them sees the other: the reader
+writes its hold, then looks at the floor that vacuums raised (`storage/floor.py`); vacuum raises the floor, then looks
+for holds.
+
+This file reads holds; `holding.py` takes a reader's own.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ FOLDER = f"{SIDE_FOLDER}/holds"
 
 
 def holds(location: Location) -> list[tuple[str, Hold]]:
-    """Every hold beside a table, with the path of its file. Cost: one listing, a small file each."""
+    """Return every hold beside a table, with the path of its file. Cost: one listing, a small file each."""
     found = []
     for file in stored_files(location, FOLDER):
         try:
@@ -38,12 +40,12 @@ def holds(location: Location) -> list[tuple[str, Hold]]:
 
 
 def held_versions(snapshot: Snapshot, log: LogFiles, now_us: int) -> list[Hold]:
-    """The holds that vacuum must honour now."""
+    """Return the holds that vacuum must honour now."""
     retention = snapshot.definition.retention
     oldest = log.needed_min(snapshot.version, now_us - retention.grace_us - retention.hold_us)
     return holds_in_force((hold for _, hold in holds(snapshot.location)), now_us, oldest)
 
 
 def ended_holds(location: Location, now_us: int) -> list[str]:
-    """The files of holds that are over."""
+    """Return the files of holds that are over."""
     return [path for path, hold in holds(location) if not holds_in_force([hold], now_us, 0)]

@@ -1,4 +1,4 @@
-"""Keys brought to the type of their column: one way for probes and for what is forgotten, from Python and from text."""
+"""Keys converted to the type of their column: one way for probes and for forgets, from Python and from text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WRITTEN: dict[Callable[[pa.DataType], bool], str] = {
 
 
 def typed_key(value: Any, name: str, arrow_type: pa.DataType) -> Any:
-    """A key value as its column holds it; text, as the command line has it, is read as the column's type."""
+    """Return a key value as its column holds it; text from the command line is read as the column's type."""
     if value is None:
         raise InvalidInput(f"the key column {name} is never NULL", "give a value")
     try:
@@ -38,7 +38,7 @@ def typed_key(value: Any, name: str, arrow_type: pa.DataType) -> Any:
 
 
 def _key_remedy(arrow_type: pa.DataType) -> str:
-    """How a key of a type is written."""
+    """Return how to write a key of a type."""
     for is_kind, remedy in _WRITTEN.items():
         if is_kind(arrow_type):
             return f"give {remedy}"

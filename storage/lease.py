@@ -1,9 +1,9 @@
 """An advisory lease beside the table: writers that lost a race queue, first come first served.
 
-Correctness never depends on it, only the commit decides; it keeps a slow writer from being overtaken for ever.
-A ticket is a file named by the moment it was drawn; the oldest goes first and newcomers queue behind. Tickets are
-renewed while their writer lives; one that was not for a while (its writer died or is paused) is passed by. Ages
-are told by the store's own clock, as the difference to one's own ticket.
+Correctness never depends on it: only the commit decides. It keeps a slow writer from being overtaken for ever. A ticket
+is a file named by the moment it was drawn; the oldest goes first and newcomers queue behind. Writers renew their
+tickets while they live. A ticket that was not renewed for a while is passed by: its writer died or is paused. Ages go
+by the store's own clock, as the difference to one's own ticket.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Lease:
         self._renewing = threading.Lock()
 
     def queue_if_others_wait(self) -> None:
-        """A newcomer does not overtake those who queue."""
+        """Queue if others wait already, so that a newcomer does not overtake them."""
         if not self._ticket and self._location.files_below(FOLDER):
             self.take()
 

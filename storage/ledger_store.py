@@ -1,6 +1,6 @@
 """The ledger beside the table: receipts are folded out of the log before the log is cleaned.
 
-What lies where, and how it is read, is in `storage/receipt_files.py`.
+`storage/receipt_files.py` says where receipts lie and reads them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEDGERS: Remembered[Ledger] = Remembered(8)
 
 
 def state_of(snapshot: Snapshot) -> TableState:
-    """All that a plan is decided from. Cost: one listing, and of ledger file and receipts what was not read before."""
+    """Return all that a plan needs. Cost: one listing, and the ledger file and receipts that were not read before."""
     return TableState(
         version=snapshot.version,
         head=snapshot.head,
@@ -37,7 +37,7 @@ def state_of(snapshot: Snapshot) -> TableState:
 
 
 def ledger_of(snapshot: Snapshot) -> Ledger:
-    """The ledger at the snapshot's version."""
+    """Return the ledger at the snapshot's version."""
     made_of = snapshot.receipts.made_of(snapshot.version)
     known = _known_ledger(made_of, snapshot.definition.span) or _newest_fold(snapshot)
     receipts = receipts_after(snapshot, known.version)
@@ -48,7 +48,7 @@ def ledger_of(snapshot: Snapshot) -> Ledger:
 
 
 def _known_ledger(made_of: MadeOf, span: int) -> Ledger | None:
-    """The ledger of as many of these files as it is known of."""
+    """Return the ledger of as many of these files as possible, if one is known."""
     firsts = (made_of[:count] for count in range(len(made_of), 0, -1))
     return next((known for some in firsts if (known := _LEDGERS.get((some, span))) is not None), None)
 
@@ -59,7 +59,7 @@ def _remember(made_of: MadeOf, ledger: Ledger, span: int) -> None:
 
 
 def ledger_at(snapshot: Snapshot, version: int) -> Ledger:
-    """The ledger at an earlier version, also where the log does not reach back to it. Cost: ledger files since."""
+    """Return the ledger at an earlier version, even one that the log has lost. Cost: ledger files since."""
     reached = [at for at in folded_versions(snapshot) if at <= version]
     ledger = snapshot.receipts.ledger(reached[-1]) if reached else Ledger()
     later = ((at, receipt) for at, receipt in receipts_since(snapshot, ledger.version) if at <= version)
@@ -67,13 +67,13 @@ def ledger_at(snapshot: Snapshot, version: int) -> Ledger:
 
 
 def changes_since(snapshot: Snapshot, version: int) -> Iterator[Change]:
-    """The feed of changes from a version to the snapshot's."""
+    """Return the feed of changes from a version to the snapshot's."""
     ledger = ledger_at(snapshot, version)
     return changes_between(ledger, receipts_since(snapshot, version), snapshot.definition.span)
 
 
 def checked(snapshot: Snapshot) -> Snapshot:
-    """The snapshot; refused if its log was cut or is not the one that its commits made.
+    """Return the snapshot; refuse it if its log was cut or is not the one that its commits made.
 
     Cost: nothing, as long as every version is a commit of tidewheel's; else that of the ledger.
     """
@@ -83,7 +83,7 @@ def checked(snapshot: Snapshot) -> Snapshot:
 
 
 def receipts_after(snapshot: Snapshot, version: int) -> list[tuple[int, Receipt]]:
-    """The receipts of the log's commits after a version, through the snapshot's, oldest first.
+    """Return the receipts of the log's commits after a version, through the snapshot's, oldest first.
 
     The log entries are read one by one: delta-rs numbers `history` from the snapshot's version downwards even
     when a newer entry has appeared since, which shifts every receipt by one (seen with two writers).
@@ -94,17 +94,20 @@ def receipts_after(snapshot: Snapshot, version: int) -> list[tuple[int, Receipt]
 
 
 def entry_receipt(snapshot: Snapshot, version: int) -> Receipt | None:
-    """The receipt in one entry of the log; none if something other than tidewheel committed it."""
+    """Return the receipt in one entry of the log; none if something other than tidewheel committed it."""
     return snapshot.receipts.entry(version)
 
 
 def all_receipts(snapshot: Snapshot) -> Iterator[tuple[int, Receipt]]:
-    """Every receipt since the archive began, oldest first. Cost: all ledger files."""
+    """Return every receipt since the archive began, oldest first. Cost: all ledger files."""
     return receipts_since(snapshot, -1)
 
 
 def receipts_since(snapshot: Snapshot, version: int) -> Iterator[tuple[int, Receipt]]:
-    """The receipts after a version, oldest first, wherever they are. Cost: the ledger files that reach beyond it."""
+    """Return the receipts after a version, oldest first, wherever they are.
+
+    Cost: the ledger files that reach beyond it.
+    """
     through = version
     for at in folded_versions(snapshot):
         # One that is gone since it was listed was joined to the next.
@@ -116,7 +119,7 @@ def receipts_since(snapshot: Snapshot, version: int) -> Iterator[tuple[int, Rece
 
 
 def fold_into_ledger(snapshot: Snapshot, *, every: int = COMMITS_MIN) -> bool:
-    """Fold what the log holds beyond the newest ledger file, if that is at least `every` commits."""
+    """Fold the log's receipts beyond the newest ledger file, if they are at least `every` commits."""
     through = max(folded_versions(snapshot), default=-1)
     if snapshot.version - through < every:
         return False
@@ -127,10 +130,10 @@ def fold_into_ledger(snapshot: Snapshot, *, every: int = COMMITS_MIN) -> bool:
 
 
 def join_ledger_files(snapshot: Snapshot, before: int) -> list[int]:
-    """Write the receipts of some ledger files that end before a version into the last of them; the needless others.
+    """Merge ledger files that end before a version into the last of them; return the versions of the needless others.
 
     Their ledgers are no longer needed if nobody can open a version before that one. A reader who still looks for one
-    that is gone finds what it held in the next.
+    that is gone finds its content in the next.
     """
     versions = joined_files(folded_versions(snapshot), before)
     if not versions:
@@ -143,7 +146,7 @@ def join_ledger_files(snapshot: Snapshot, before: int) -> list[int]:
 
 
 def folded_versions(snapshot: Snapshot) -> list[int]:
-    """The versions through which ledger files reach, up to the snapshot's, oldest first."""
+    """Return the versions through which ledger files reach, up to the snapshot's, oldest first."""
     return [version for version in snapshot.receipts.folded_versions() if version <= snapshot.version]
 
 
@@ -153,7 +156,7 @@ def _newest_fold(snapshot: Snapshot) -> Ledger:
 
 
 def _refuse_broken_chain(snapshot: Snapshot, folded: Ledger, receipts: list[tuple[int, Receipt]]) -> None:
-    """Every commit of tidewheel's moves the head on by one: another entry in its place does not."""
+    """Refuse a log whose heads do not count up by one: another entry lies in a commit's place."""
     head = folded.head
     for version, receipt in receipts:
         if receipt.head != head + 1:

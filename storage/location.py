@@ -1,4 +1,4 @@
-"""Where an archive lies: a local folder or an object store, for delta-rs, pyarrow and Spark alike."""
+"""The place of an archive: a local folder or an object store, for delta-rs, pyarrow and Spark alike."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GLOB_SIGNS = re.compile(r"([\\\[\]{}*?])")
 
 @dataclass(frozen=True)
 class ListedFile:
-    """A file as a listing tells it."""
+    """A file as a listing shows it."""
 
     path: str
     size: int
@@ -81,7 +81,7 @@ class Location:
         return "://" not in self.uri
 
     def command(self, verb: str) -> str:
-        """A command line that names the archive by where it lies.
+        """Return a command line that names the archive by its place.
 
         >>> Location("/data/of today").command("audit")
         "tidewheel audit '/data/of today'"
@@ -99,7 +99,7 @@ class Location:
 
     @property
     def root(self) -> str:
-        """The root as the pyarrow file system names it."""
+        """Return the root as the pyarrow file system names it."""
         return self.uri if self.is_local else self.uri.removeprefix("s3a://")
 
     def child(self, relative: str) -> str:
@@ -112,16 +112,16 @@ class Location:
         return Location(f"{self.uri}/{SIDE_FOLDER}/{relative}")
 
     def derived(self, kind: str) -> Location:
-        """Where what standing queries keep of an archive lies: an archive of its own, beside it."""
+        """Return the place of an archive that standing queries derive from this one: beside it."""
         return Location(f"{self.uri}.{kind}")
 
     def spark_paths(self, relatives: list[str]) -> list[str]:
-        """Files for Spark to read, which takes every path for a pattern."""
+        """Return paths of files for Spark to read, which takes every path for a pattern."""
         return [_GLOB_SIGNS.sub(r"\\\1", f"{self.spark_uri}/{relative}") for relative in relatives]
 
     @cached_property
     def filesystem(self) -> fs.FileSystem:
-        """For streams, Parquet files and object stores."""
+        """Return the pyarrow file system: for streams, Parquet files and object stores."""
         from pyarrow import fs
 
         if self.is_local:
@@ -137,7 +137,7 @@ class Location:
 
     @cached_property
     def storage_options(self) -> dict[str, str] | None:
-        """What delta-rs needs beyond the AWS_* environment variables, which it reads itself."""
+        """Return what delta-rs needs beyond the AWS_* environment variables, which it reads itself."""
         if self.is_local:
             return None
         _refuse_empty_keys()
@@ -175,11 +175,11 @@ class Location:
             neighbour.unlink(missing_ok=True)
 
     def has_log(self) -> bool:
-        """Whether a table was ever created here, whole or not."""
+        """Tell whether a table was ever created here, whole or not."""
         return bool(self.files_below(LOG_FOLDER))
 
     def files_below(self, relative: str) -> list[ListedFile]:
-        """Every file below a folder of the archive; none if the folder does not exist."""
+        """Return every file below a folder of the archive; none if the folder does not exist."""
         top = self.child(relative) if relative else self.root
         if self.is_local:
             return list(_files_below(top))
@@ -190,7 +190,10 @@ class Location:
         return [ListedFile(one.path, one.size or 0, one.mtime_ns or 0) for one in infos if one.is_file]
 
     def names_in(self, relative: str) -> list[str]:
-        """The names in a folder of the archive; none if it does not exist. Cost: one listing, and no look at a file."""
+        """Return the names in a folder of the archive; none if it does not exist.
+
+        Cost: one listing, no look at a file.
+        """
         if not self.is_local:
             return [one.base_name for one in self.files_below(relative)]
         try:
@@ -199,7 +202,7 @@ class Location:
             return []
 
     def has(self, *relatives: str) -> list[bool]:
-        """Whether there are files of these names. Cost: a look at each."""
+        """Tell for each name whether there is a file. Cost: a look at each."""
         paths = [self.child(one) for one in relatives]
         if self.is_local:
             return [os.path.isfile(path) for path in paths]
@@ -253,7 +256,7 @@ def _files_below(folder: str) -> Iterator[ListedFile]:
 
 
 def _refuse_empty_keys() -> None:
-    """An empty key is a line of a settings file that nobody filled in; every client takes it for something else."""
+    """Refuse an empty key: a line of a settings file that nobody filled in, which clients misread."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         if os.environ.get(name) == "":
             raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Which file of a Delta log keeps it from being opened, or believed: loaded only when that has failed."""
+"""Files of a Delta log that keep it from being opened, or believed: loaded only after that has failed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidewheel.storage.log_files import list_log
 
 
 def log_faults(location: Location) -> list[str]:
-    """The files at fault, each with what is wrong. Cost: the whole log, read once."""
+    """Return the files at fault, each with its fault. Cost: the whole log, read once."""
     log = list_log(location)
     faults = []
     for _, file in sorted(log.checkpoints.items()):
@@ -41,7 +41,7 @@ def log_faults(location: Location) -> list[str]:
 
 
 def table_faults(location: Location) -> list[str]:
-    """The same for a small table beside an archive, with its data files. Cost: all of it, read once."""
+    """Return the faults of a small table beside an archive, with its data files. Cost: all of it, read once."""
     if not location.has_log():
         return []
     faults = log_faults(location)
@@ -57,7 +57,7 @@ def table_faults(location: Location) -> list[str]:
 
 
 def unlike_their_commits(location: Location, version: int, head_id: str) -> str:
-    """Of the files that a version is read from, those that do not tell of their own version; if all do, all of them.
+    """Return the files of a version's log that do not tell of their own version; if all do, all of them.
 
     Every entry of an archive ends with its head, which is its version, and a checkpoint keeps it.
     """
@@ -92,7 +92,7 @@ def _head(transactions: Iterable[dict[str, Any] | None], head_id: str) -> int | 
 
 
 def _missing_checkpoint(location: Location, there: set[int]) -> list[str]:
-    """The checkpoint that `_last_checkpoint` names."""
+    """Return the checkpoint that `_last_checkpoint` names, if it is missing."""
     try:
         named = json.loads(location.read_bytes(location.child("_delta_log/_last_checkpoint")))["version"]
     except (OSError, ValueError, KeyError, TypeError):

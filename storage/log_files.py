@@ -1,4 +1,4 @@
-"""The files of a Delta log, by version: what vacuum needs to know of them beyond what delta-rs tells."""
+"""The files of a Delta log, by version: facts for vacuum that delta-rs does not give."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class LogFiles:
     temporary: tuple[StoredFile, ...]
 
     def needed_min(self, newest: int, since_us: int) -> int:
-        """The oldest version that was still current after a moment, by the store's own clock."""
+        """Return the oldest version that was still current after a moment, by the store's own clock."""
         return version_needed_min({v: entry.changed_us for v, entry in self.entries.items()}, newest, since_us)
 
 
 def list_log(location: Location) -> LogFiles:
-    """Cost: one listing of the log's folder."""
+    """Return the files of the log. Cost: one listing of its folder."""
     entries, checkpoints, temporary = {}, {}, []
     for file in stored_files(location, LOG_FOLDER):
         name = file.path.rsplit("/", 1)[-1]
@@ -46,7 +46,7 @@ def list_log(location: Location) -> LogFiles:
 
 
 def removed_after(location: Location, log: LogFiles, version: int) -> set[str]:
-    """The data files that the entries after a version took out: what readers of it still need.
+    """Return the data files that the entries after a version took out: its readers still need them.
 
     Cost: those entries.
     """
@@ -54,7 +54,7 @@ def removed_after(location: Location, log: LogFiles, version: int) -> set[str]:
 
 
 def never_named(location: Location, log: LogFiles, gone: Sequence[StoredFile]) -> list[StoredFile]:
-    """Of files that no version within grace needs, those that no entry took out either: no commit ever brought them.
+    """Return the unneeded files that no entry took out either: no commit ever brought them.
 
     Cost: the entries from the newest back to the one that explains the last of them.
     """

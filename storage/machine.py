@@ -1,4 +1,4 @@
-"""What the operating system, the network or the object store refused, told apart from damage.
+"""Refusals of the operating system, the network or the object store, told apart from damage.
 
 The archive is not at fault, and stays as it was.
 """
@@ -99,7 +99,7 @@ _FAULTS: tuple[tuple[tuple[str, ...], str, str, type[TidewheelError]], ...] = (
 def machine_fault(
     text: str, doing: str, said: str = "", *, state: str = "Nothing was changed"
 ) -> TidewheelError | None:
-    """The error to raise if a text speaks of a fault of the machine or of the way to another; `said` is its gist.
+    """Return the error to raise if a text speaks of a fault of the machine or the network; `said` is its gist.
 
     >>> print(machine_fault("IOError: Too many open files (os error 24)", "while reading a.json").message)
     too many files are open while reading a.json (IOError: Too many open files (os error 24)). Nothing was changed

@@ -1,7 +1,7 @@
 """An archive's metrics in Prometheus' text format: one file per archive in a folder, for a textfile collector.
 
-Counters add up every receipt of the archive's log, each once: the file says through which version it has counted, and
-what came later is added. So it does not matter who writes it or how often, and a lost file is counted anew from the
+Counters add up every receipt of the archive's log, each once. The file says through which version it has counted, and
+later receipts are added. So it does not matter who writes it or how often, and a lost file is counted again from the
 ledger. Gauges are read from the version itself.
 """
 
@@ -76,7 +76,7 @@ Samples = Mapping[tuple[str, str], float]  # by sample name and labels, without 
 def write_metrics_file(folder: str | Path, snapshot: Snapshot, missing: int, looked: Samples | None = None) -> Path:
     """Bring the archive's file up to the snapshot's version. Cost: the receipts since the file was written.
 
-    How many slots are missing is for the schedule to say; `looked` are the gauges of a look at it (`looked_at`).
+    The schedule says how many slots are missing; `looked` are the gauges of a look at the archive (`looked_at`).
     """
     name = snapshot.definition.name
     location = Location.of(folder)
@@ -97,7 +97,7 @@ def write_metrics_file(folder: str | Path, snapshot: Snapshot, missing: int, loo
 
 
 def openmetrics(snapshot: Snapshot, missing: int, looked: Samples) -> str:
-    """The same at once, as OpenMetrics. Cost: all receipts."""
+    """Return all samples at once, as OpenMetrics. Cost: all receipts."""
     receipts = [receipt for _, receipt in all_receipts(snapshot)]
     committed = max((receipt.committed_us for receipt in receipts), default=None)
     gauges = _gauges(state_of(snapshot), missing, committed, {})
@@ -106,7 +106,7 @@ def openmetrics(snapshot: Snapshot, missing: int, looked: Samples) -> str:
 
 
 def looked_at(status: Status, quarantined: Mapping[str, int]) -> Samples:
-    """The gauges that a look at the archive gives beside its newest version: `quarantined` counts records by rule."""
+    """Return the gauges that a look at the archive adds to its newest version: `quarantined` counts records by rule."""
     gauges: dict[str, float] = {
         "tidewheel_dead_rows": status.rows_dead,
         "tidewheel_dead_bytes": status.bytes_stored - status.bytes_live,
@@ -131,7 +131,7 @@ def looked_at(status: Status, quarantined: Mapping[str, int]) -> Samples:
 
 
 def metrics_text(archive: str, samples: Samples, *, ending: str = "") -> str:
-    """The samples as text; a family's name is that of its samples, but for an ending that OpenMetrics leaves out."""
+    """Return the samples as text; a family has its samples' name, without an ending that OpenMetrics leaves out."""
     lines = []
     for family in (*GAUGES, *COUNTERS):
         said_name = family.name.removesuffix(ending) if ending else family.name
@@ -195,7 +195,7 @@ _SAMPLE = re.compile(r'([a-z_]+)\{archive="[^"]*"(?:,(.*))?\} (\S+)')
 
 
 def _read(path: Path) -> dict[tuple[str, str], float]:
-    """The samples of a file that was written here; none if there is none."""
+    """Return the samples of a file that was written here; none if there is none."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError:

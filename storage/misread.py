@@ -1,4 +1,4 @@
-"""Content that can be read and is not what was written: a flipped bit in a name or a number leaves a text of JSON."""
+"""Content that can be read and is still wrong: a flipped bit in a name or a number leaves valid JSON."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from tidewheel.indexing.printable import one_line
 
 @contextmanager
 def understood(what: str, remedy: str) -> Iterator[None]:
-    """Around what makes values of JSON: the file is damaged if that fails, by a guard of the values as well.
-
-    A newer format alone is no damage.
-    """
+    """Wrap the making of values from JSON: whatever error it raises, the file is damaged; a newer format is not."""
     try:
         yield
     except NewerFormat:

@@ -1,8 +1,7 @@
-"""The newest version of tables that are asked for again and again: each is opened once, and followed from then on.
+"""The newest version of tables that are asked for repeatedly: each is opened once, and followed from then on.
 
-Nobody has committed if the log's entry of that version is the one that was there and there is no next one. If
-somebody has, the entries since tell the next version; where they do not, or if that entry is another one, the table is
-opened again.
+Nobody has committed if the log's entry of the known version is unchanged and there is no next one. If somebody has, the
+entries since tell the next version. If they do not, or if the known entry changed, the table is opened again.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 @dataclass(frozen=True)
 class Newest:
-    """The snapshots of a few tables, for one who works on them for a while."""
+    """The snapshots of a few tables, for somebody who works on them for a while."""
 
     _opened: dict[str, tuple[Snapshot, ListedFile]] = field(default_factory=dict)
 
     def of(self, location: Location) -> Snapshot:
-        """The newest snapshot. Cost: a look at two entries of the log and reading those since, or opening the table."""
+        """Return the newest snapshot. Cost: a look at two log entries and reading those since, or opening the table."""
         snapshot = self._followed(location) or open_snapshot(location)
         entry, _ = entries_from(location, snapshot.version)
         if entry is not None:
@@ -30,7 +29,7 @@ class Newest:
         return snapshot
 
     def _followed(self, location: Location) -> Snapshot | None:
-        """What is open, or what became of it; None if that has to be opened."""
+        """Return the newest version, followed from the open one; None if the table has to be opened again."""
         known = self._opened.get(location.uri)
         if known is None:
             return None
@@ -40,11 +39,11 @@ class Newest:
         return known[0] if later is None else follow(known[0])
 
     def has_opened(self, location: Location) -> bool:
-        """Whether a table that was opened is still there."""
+        """Tell whether a table that was opened is still there."""
         known = self._opened.get(location.uri)
         return known is not None and entries_from(location, known[0].version)[0] == known[1]
 
 
 def entries_from(location: Location, version: int) -> list[ListedFile | None]:
-    """What the store tells of the log's entries of a version and of the next one. Cost: a look at both."""
+    """Return the listing of two log entries: of a version and of the next one. Cost: a look at both."""
     return told_of(location, [location.child(f"_delta_log/{at:020d}.json") for at in (version, version + 1)])

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 
 def leaves(schema: pa.Schema) -> dict[str, str]:
-    """The columns of a Parquet file by their paths, and how Parquet stores each."""
+    """Return the columns of a Parquet file by their paths, and how Parquet stores each."""
     empty = pa.BufferOutputStream()
     pq.write_metadata(schema, empty)
     metadata = pq.read_metadata(pa.BufferReader(empty.getvalue()))
@@ -18,9 +18,9 @@ def leaves(schema: pa.Schema) -> dict[str, str]:
 
 
 def bounded(columns: Mapping[str, str]) -> list[str]:
-    """Of these leaves, those whose values have a least and a greatest: all but floating point.
+    """Return the leaves whose values have a least and a greatest: all but floating point.
 
-    Arrow leaves NaN out of bounds. DuckDB, for which NaN is the greatest number, believes them, and passes by rows of
-    NaN that are asked for.
+    Arrow leaves NaN out of bounds. DuckDB, for which NaN is the greatest number, believes them, and skips rows of NaN
+    that a query asks for.
     """
     return [name for name, kind in columns.items() if kind not in ("FLOAT", "DOUBLE")]

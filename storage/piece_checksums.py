@@ -19,7 +19,7 @@ _CHUNKS_AT_ONCE = 8192
 
 
 def wrong_bytes(location: Location, fact: FileFact) -> tuple[int, int] | None:
-    """The first bytes of a file, from and to, that are not those written. Cost: every byte read once."""
+    """Return the first range of bytes that differs from what was written. Cost: every byte read once."""
     if not location.is_local:
         return None
     folder, _, name = fact.path.rpartition("/")
@@ -32,7 +32,7 @@ def wrong_bytes(location: Location, fact: FileFact) -> tuple[int, int] | None:
 
 
 def _chunk_bytes(sums: bytes, fact: FileFact) -> int | None:
-    """How much of the file each checksum is of; None if these are not checksums, as many as the file has such pieces.
+    """Return how many bytes each checksum covers; None if the content is not one checksum for each such piece.
 
     A damaged header may ask for gigabytes at once.
     """
@@ -44,7 +44,7 @@ def _chunk_bytes(sums: bytes, fact: FileFact) -> int | None:
 
 
 def _wrong_chunk(location: Location, fact: FileFact, sums: bytes, chunk_bytes: int) -> tuple[int, int] | None:
-    """The first bytes, from and to, whose checksum differs."""
+    """Return the first bytes, from and to, whose checksum differs."""
     expected = memoryview(sums)[_HEADER_BYTES:].cast("B")
     at = 0
     with location.filesystem.open_input_stream(location.child(fact.path), compression=None) as stream:

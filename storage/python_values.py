@@ -30,7 +30,7 @@ _SAME = {_MOMENT, *map(str, (DataType.string(), DataType.binary(), DataType.bool
 
 
 def python_values(column: Array | ChunkedArray | pa.Array | pa.ChunkedArray) -> list[Any]:
-    """The values of a column, whose type is arro3's or pyarrow's."""
+    """Return the values of a column, whose type is arro3's or pyarrow's."""
     own = isinstance(column, Array | ChunkedArray)
     # Moments are made several times as fast by arro3, whoever brings them.
     if (own and str(column.type) in _SAME) or str(column.type) == "timestamp[us, tz=UTC]":
@@ -41,13 +41,13 @@ def python_values(column: Array | ChunkedArray | pa.Array | pa.ChunkedArray) -> 
 
 
 def dicts(rows: pa.Table) -> list[dict[str, Any]]:
-    """The rows of a table, by its columns' names."""
+    """Return the rows of a table, by its columns' names."""
     columns = map(python_values, rows.columns)
     return [dict(zip(rows.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def _by_arro3(column: Array | ChunkedArray) -> list[Any] | None:
-    """None where a value is beyond the calendar, for which arro3 gives None or fails."""
+    """Return the values; None if a value is beyond the calendar, for which arro3 gives None or fails."""
     try:
         values = list(column.to_pylist())
     except ValueError:
@@ -87,7 +87,7 @@ def _value(scalar: pa.Scalar) -> Any:
 
 
 def _iso_text(moment: pa.Scalar) -> str:
-    """A moment's ISO text, to the nanosecond if it has any."""
+    """Return a moment's ISO text, to the nanosecond if it has any."""
     micros, nanos = divmod(moment.value * _UNIT_NS[moment.type.unit], 1000)
     text = iso(micros)
     if not nanos:

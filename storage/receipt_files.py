@@ -1,8 +1,8 @@
-"""Where receipts lie on disk: each in its entry of the log, and after it was folded in a file of the ledger.
+"""Receipts on disk: each in its entry of the log, and after it was folded in a file of the ledger.
 
-`_tidewheel/ledger/<version>.json.gz` holds the ledger through that version and the receipts since the file
-before it. Its content follows from the log alone, so it does not matter who writes it, or how often. Vacuum joins
-those of which only the receipts are still of use.
+`_tidewheel/ledger/<version>.json.gz` holds the ledger through that version and the receipts since the file before it.
+Its content follows from the log alone, so it does not matter who writes it, or how often. Vacuum merges those of which
+only the receipts are still of use.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ class ReceiptStore(Protocol):
     """Receipts by version: those that the log has, and those that were folded."""
 
     def entry(self, version: int) -> Receipt | None:
-        """The receipt in one entry of the log; none if something other than tidewheel committed it."""
+        """Return the receipt in one entry of the log; none if something other than tidewheel committed it."""
 
     def folded_versions(self) -> list[int]:
-        """The versions through which ledger files reach, oldest first. Cost: one listing."""
+        """Return the versions through which ledger files reach, oldest first. Cost: one listing."""
 
     def ledger(self, version: int) -> Ledger:
-        """The ledger in the file of that version."""
+        """Return the ledger in the file of that version."""
 
     def folded(self, version: int) -> Numbered | None:
-        """The receipts in the file of that version; None if it is gone."""
+        """Return the receipts in the file of that version; None if it is gone."""
 
     def made_of(self, version: int) -> MadeOf:
-        """What the ledger through a version is made of: the newest ledger file, if there is one, and entries since."""
+        """Return the files that a version's ledger is folded from: the newest ledger file and entries since."""
 
     def write(self, ledger: Ledger, receipts: Numbered) -> None:
-        """A file of the ledger's version."""
+        """Write a file of the ledger's version."""
 
     def drop(self, versions: Sequence[int]) -> None:
         """Delete the files of some versions."""
@@ -130,7 +130,7 @@ class ReceiptFiles:
         return content
 
     def _log_entry(self, version: int) -> dict[str, Any]:
-        """The commit information of one log entry."""
+        """Return the commit information of one log entry."""
         path = self._entry_path(version)
         try:
             lines = self.location.read_bytes(path).splitlines()
@@ -149,7 +149,7 @@ def ledger_path(version: int) -> str:
 
 
 def _refuse_cut(entry: dict[str, Any], lines: Sequence[bytes]) -> None:
-    """An entry cut at the end of a line is still a log entry, of a smaller commit than its receipt tells of."""
+    """Refuse an entry cut at the end of a line: it is still a valid one, with fewer files than its receipt counts."""
     if not lines:
         raise ValueError("it is empty")
     json.loads(lines[-1])

@@ -1,4 +1,4 @@
-"""What was read of files that never change: kept in this process under what a listing tells of them.
+"""The content of files that never change, kept in this process under their listed size and time.
 
 A log entry or a ledger file is written once. One that is damaged or replaced all the same has another size or another
 time of its last change, and is read again.
@@ -40,7 +40,7 @@ class Remembered(Generic[Value]):
 
 
 def told_of(location: Location, paths: Sequence[str]) -> list[ListedFile | None]:
-    """What the store tells of some files; None of one that is not there. Cost: a look at each."""
+    """Return the listing of some files; None for one that is not there. Cost: a look at each."""
     if not location.is_local:
         infos = location.filesystem.get_file_info(list(paths))
         return [ListedFile(one.path, one.size or 0, one.mtime_ns or 0) if one.is_file else None for one in infos]

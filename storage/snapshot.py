@@ -58,13 +58,13 @@ FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors
 
 @dataclass
 class Opened:
-    """A table as delta-rs has it; who follows its log takes it along to newer versions."""
+    """A table as delta-rs has it; whoever follows its log takes it along to newer versions."""
 
     location: Location
     table: DeltaTable
 
     def at(self, version: int) -> DeltaTable:
-        """At a version, whoever went on with it."""
+        """Return it at a version, whoever went on with it."""
         if self.table.version() < version:
             try:
                 self.table.update_incremental()
@@ -86,12 +86,12 @@ class Snapshot:
 
     @property
     def table(self) -> DeltaTable:
-        """The table at this version."""
+        """Return the table at this version."""
         return self.opened.at(self.version)
 
     @property
     def created_us(self) -> int:
-        """When the table was made."""
+        """Return when the table was made."""
         return int(self.table.metadata().created_time or 0) * 1000
 
     @cached_property
@@ -100,12 +100,12 @@ class Snapshot:
 
     @property
     def columns(self) -> list[Field]:
-        """The columns that people put in, without those tidewheel adds."""
+        """Return the columns that people put in, without those tidewheel adds."""
         return [field for field in self.schema.fields if field.name not in RESERVED_COLUMNS]
 
     @cached_property
     def adds(self) -> Table:
-        """The data files, one row each: path, size_bytes, num_records, min.*, max.*, partition.*."""
+        """Return the data files, one row each: path, size_bytes, num_records, min.*, max.*, partition.*."""
         adds = Table.from_arrow(self.table.get_add_actions(flatten=True))
         if _lead_out(list(adds.column("path").to_pylist())):
             raise self._damaged("the log names files that do not lie below the table")
@@ -113,7 +113,7 @@ class Snapshot:
 
     @cached_property
     def files(self) -> tuple[FileFact, ...]:
-        """One fact for each data file, for those who plan and those who read."""
+        """Return one fact for each data file, for those who plan and those who read."""
         try:
             return facts_in(self.adds, self.definition.key)
         except ValueError as error:
@@ -121,18 +121,18 @@ class Snapshot:
 
     @cached_property
     def digest(self) -> int:
-        """The digest of the files that the log adds up to."""
+        """Return the digest of the files that the log adds up to."""
         return digest_of(zip(*(self.adds.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
 
     @cached_property
     def receipts(self) -> ReceiptStore:
-        """Where receipts and ledger files are read."""
+        """Return the store of receipts and ledger files."""
         from tidewheel.storage.receipt_files import ReceiptFiles
 
         return ReceiptFiles(self.location)
 
     def newest(self) -> Snapshot:
-        """The newest version there is by now."""
+        """Return the newest version there is by now."""
         return open_snapshot(self.location)
 
     def create_entry(self, entry: Entry) -> None:
@@ -153,7 +153,7 @@ class Snapshot:
 
 
 def _lead_out(paths: Sequence[str]) -> bool:
-    """Whether one of them does; those that have none of the signs, as ours, are not looked at one by one."""
+    """Tell whether a path leads out of the table's folder; paths without a sign of that are not looked at singly."""
     together = "\n".join(paths)
     if ".." in together or ":" in together or "\n/" in together or together.startswith("/"):
         return any(map(_LEADS_OUT.search, paths))
@@ -161,7 +161,7 @@ def _lead_out(paths: Sequence[str]) -> bool:
 
 
 def digest_of(files: Iterable[tuple[str, int]]) -> int:
-    """A sum over paths and sizes that tells sets of files apart; what is added or removed changes it by its own share.
+    """Return a sum over paths and sizes that tells sets of files apart; each file adds its own share.
 
     >>> digest_of([("a", 1), ("b", 2)]) == (digest_of([("b", 2)]) + digest_of([("a", 1)])) % DIGEST_MODULUS
     True
@@ -171,7 +171,10 @@ def digest_of(files: Iterable[tuple[str, int]]) -> int:
 
 
 def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
-    """The newest version, or the one asked for. Cost: the log since its last checkpoint, a hash of each file's name."""
+    """Return the newest version, or the one asked for.
+
+    Cost: the log since its last checkpoint, a hash of each file's name.
+    """
     table = _open_table(location, version)
     _refuse_unknown_features(location, table)
     definition = _stored_definition(location, table)
@@ -192,7 +195,7 @@ def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
 
 
 def unlike_commits(snapshot: Snapshot, how: str) -> Damaged:
-    """The error for a log that can be read, and is not the one that the archive's commits wrote."""
+    """Return the error for a log that can be read, and is not the one that the archive's commits wrote."""
     from tidewheel.storage.log_faults import unlike_their_commits
 
     location = snapshot.location
@@ -212,7 +215,7 @@ def watermark_to_transaction(watermark: int | None) -> int:
 
 
 def definition_field(definition: Definition) -> Field:
-    """The `layout` column with the definition on it."""
+    """Return the `layout` column with the definition on it."""
     return Field(
         "layout",
         PrimitiveType("integer"),
@@ -222,7 +225,7 @@ def definition_field(definition: Definition) -> Field:
 
 
 def with_definition(schema: Schema, definition: Definition) -> Schema:
-    """The same columns, with another definition riding on them."""
+    """Return the same columns with another definition."""
     return Schema([definition_field(definition) if f.name == "layout" else f for f in schema.fields])
 
 
@@ -259,7 +262,7 @@ def _faults_in_log(location: Location) -> str:
 
 
 def _refuse_no_folder(location: Location, error: Exception) -> None:
-    """A file, a device or a pipe is no archive that is damaged; of stores there is nothing to look at."""
+    """Refuse a file, a device or a pipe: that is no damaged archive. Object stores have none of these."""
     if location.is_local and os.path.lexists(location.uri) and not os.path.isdir(location.uri):
         raise InvalidInput(
             f"{location.uri} is not a folder, so there is no archive", "give the folder of an archive's table"

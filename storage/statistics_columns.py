@@ -1,9 +1,9 @@
-"""Which columns have statistics in the log, said in a property of the table, for readers who take it at its word.
+"""Columns with statistics in the log, named in a property of the table, for readers who rely on it.
 
 deltalake's pyarrow datasets believe that every column has bounds in every file unless this property names those that
-do; bounds that are not there are NULL to them, and a filter on such a column then finds nothing. So it names exactly
-the columns that have them in every file: tidewheel's own, and those of the key whose kind has an order that all
-readers share.
+do. Missing bounds are NULL to them, and a filter on such a column then finds nothing. So the property names exactly the
+columns that have bounds in every file: tidewheel's own, and those of the key whose kind has an order that all readers
+share.
 
 Columns with fields of their own are named as well, field by field, although they have none: delta-rs 1.6.6 otherwise
 loses the statistics of all columns that follow. Its datasets do not look for bounds of fields.
@@ -24,7 +24,7 @@ KINDS_WITH_STATISTICS = frozenset({"string", "long", "integer", "short", "byte",
 
 
 def stated(fields: Iterable[Field], key: Sequence[str], without: Collection[str] = ()) -> list[str]:
-    """The names that the property has, for a table of these columns; `without` are those that a file has none of.
+    """Return the names in the property, for a table of these columns; `without` are those that a file has none of.
 
     >>> fields = [Field("key", "string"), Field("ratio", "double"), Field("ins_slot", "long")]
     >>> stated(fields, ["key", "ratio"])
@@ -40,9 +40,9 @@ def stated(fields: Iterable[Field], key: Sequence[str], without: Collection[str]
 
 
 def to_state(snapshot: Snapshot, new: Sequence[Field] = (), without: Collection[str] = ()) -> str | None:
-    """The property's value that the table must get, before `new` columns and files `without` some; None if it is right.
+    """Return the new value of the property, before `new` columns and files `without` some; None if it is right.
 
-    A column that was taken out stays out: the log does not tell any more which files have statistics of it.
+    A column that was taken out stays out: the log no longer says which files have statistics of it.
     """
     configured = snapshot.table.metadata().configuration.get(PROPERTY)
     now = None if configured is None else configured.split(",")
@@ -56,7 +56,7 @@ def to_state(snapshot: Snapshot, new: Sequence[Field] = (), without: Collection[
 
 
 def _lacking(snapshot: Snapshot) -> set[str]:
-    """The columns of which some file has no bounds in the log, as far as it is read."""
+    """Return the columns without bounds in some file of the log, as far as it is read."""
     adds = snapshot.adds
     return {
         name
@@ -66,7 +66,7 @@ def _lacking(snapshot: Snapshot) -> set[str]:
 
 
 def _paths(field: Field, prefix: str) -> list[str]:
-    """Of a struct the fields that could have bounds, and at least one of every struct within."""
+    """Return the fields of a struct that could have bounds, and at least one of every struct within."""
     path = prefix + _quoted(field.name)
     if not isinstance(field.type, StructType):
         return [path] if isinstance(field.type, PrimitiveType) else []
@@ -79,5 +79,5 @@ def _has_kind(field: Field) -> bool:
 
 
 def _quoted(name: str) -> str:
-    """A name as the property writes it."""
+    """Return a name as the property writes it."""
     return name if name.replace("_", "a").isalnum() and name.isascii() else f"`{name.replace('`', '``')}`"

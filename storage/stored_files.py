@@ -13,7 +13,7 @@ _ATTEMPT_FOLDER = re.compile(r"run-\d{8}T\d{6}-[0-9a-f]+-\d+")
 
 
 def stored_files(location: Location, below: str = "") -> list[StoredFile]:
-    """Every file below a folder, with paths as the log writes them. Cost: one listing."""
+    """Return every file below a folder, with paths as the log writes them. Cost: one listing."""
     return [
         StoredFile(location.relative(info.path), info.size or 0, (info.mtime_ns or 0) // 1000)
         for info in location.files_below(below)
@@ -21,11 +21,11 @@ def stored_files(location: Location, below: str = "") -> list[StoredFile]:
 
 
 def attempt_folder(path: str) -> str | None:
-    """The folder of the attempt that wrote a file, or None if no attempt did."""
+    """Return the folder of the attempt that wrote a file, or None if no attempt did."""
     folder = path.split("/", 1)[0]
     return folder if _ATTEMPT_FOLDER.fullmatch(folder) else None
 
 
 def is_scratch(path: str) -> bool:
-    """Whether a file holds what Spark wrote aside because it is not stored; no commit names such a file."""
+    """Tell whether a file holds records that Spark wrote aside, unstored; no commit names such a file."""
     return f"/layout={FATES}/" in path

@@ -1,4 +1,4 @@
-"""Many values made at once, which all stay: to look again and again for garbage among them doubles the time."""
+"""Turn off the garbage collector while building many long-lived values; collecting would double the time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Without the collector; whoever runs beside it does without it as well, and it is on again afterwards."""
+    """Run without the garbage collector; other threads run without it too, and it is on again afterwards."""
     was_on = gc.isenabled()
     gc.disable()
     try:

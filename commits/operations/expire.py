@@ -1,4 +1,4 @@
-"""Expire: the watermark moves without a batch, and what has expired leaves."""
+"""Expire: the watermark moves without a batch, and expired records leave."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def expire(
     confirmed: Confirmations = NOTHING_CONFIRMED,
     dry_run: bool = False,
 ) -> Outcome:
-    """Move the watermark without a batch: what expires through that slot leaves. Cost: what its plan rewrites."""
+    """Move the watermark without a batch: records that expire through that slot leave.
+
+    Cost: the files its plan rewrites.
+    """
     return attempt(job, _Expire(through, confirmed), dry_run=dry_run)
 
 

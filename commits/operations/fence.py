@@ -1,8 +1,8 @@
 """A fence: an empty commit that takes the next version, so that whoever planned on an older one must plan again.
 
 Vacuum makes one before it deletes files that no commit ever brought. Their writer may be alive after all, held up
-between its last look and its commit: without a fence it could still commit what is being deleted. With it, it plans
-again, and writes again.
+between its last look and its commit: without a fence it could still commit files that are being deleted. With it, it
+plans again, and writes again.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@
    replay and backfill up to that bound is filtered by them, until nothing they cover could still be alive.
 3. For keys the tombstones are the keys' digests. For a predicate they are the digests of the whole records it
    matched: a predicate's own text would be a value, and its keys would forget records that it does not match.
-4. The side tables are searched before the commit, so that tombstones know what lies there as well, and swept by the
+4. The side tables are searched before the commit, so that tombstones cover their records as well, and swept by the
    same match after it; a rerun sweeps again.
 
-The search comes before the plan and looks into each file once: on the next try only what is new is searched.
+The search comes before the plan and reads each file once: on the next try only new files are searched.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Forgotten(Outcome):
-    """What a forget did, and how many records it found, alive or dead; of a predicate, in which slots."""
+    """The result of a forget, with how many records it found, alive or dead; for a predicate, in which slots."""
 
     rows_found: int = 0
     slots_found: tuple[int, ...] = ()
@@ -47,7 +47,7 @@ class Forgotten(Outcome):
 
 
 def forget(job: ArchiveJob, *, keys: Iterable[Sequence[Any]] = (), where: str = "", dry_run: bool = False) -> Forgotten:
-    """Remove the matching records, and filter them out of everything that comes up to the last applied slot."""
+    """Remove the matching records, and keep them out of every later batch up to the last applied slot."""
     selection = Selection(tuple(dict.fromkeys(tuple(key) for key in keys)), where)
     # Before the commit: a predicate that some quarantined record fails must not fail after it.
     beside = job.hand.sweep(job, selection, dry_run=True)
@@ -78,7 +78,7 @@ def _stands(outcome: Outcome) -> str:
 
 
 def _swept(job: ArchiveJob, procedure: _Forget) -> Swept:
-    """What lay beside is gone; what came there since the search gets its tombstones in a commit of its own."""
+    """Sweep the side tables; records that came there since the search get tombstones in a commit of their own."""
     found = job.hand.sweep(job, procedure.selection, dry_run=False)
     if not found.digests <= procedure.beside.digests:
         attempt(replace(job, file=None), replace(procedure, beside=procedure.beside.beside(found)))
@@ -127,7 +127,7 @@ class _Forget(Procedure):
         return replace(receipt, forgotten=_own(plan).forgotten, forgotten_in=slots, tombstones=plan.tombstones)
 
     def _searched_digests(self, one: Try) -> frozenset[str]:
-        """Search the files that were not searched yet; what keeps the matching records out."""
+        """Search the files that were not searched yet; return the digests that keep the matching records out."""
         keys = one.job.hand.key_digests(one.snapshot, self.selection.keys) if self.selection.keys else frozenset()
         new = [file for file in one.state.files if file.path not in self.searched]
         if new:

@@ -1,8 +1,8 @@
 """Migrate: another layout or strategy, in one of two ways, each one commit.
 
-Run both: the new generation takes new batches, what is stored keeps expiring under its own; nothing is moved, and
-the old generation is empty at most one maximum lifetime later. Stop and rebuild: every live record moves into the
-new generation at once. Readers see one table throughout; they never need to know a layout.
+Run both: the new generation takes new batches, stored records keep expiring under their own; nothing is moved, and the
+old generation is empty at most one maximum lifetime later. Stop and rebuild: every live record moves into the new
+generation at once. Readers see one table throughout; they never need to know a layout.
 """
 
 from __future__ import annotations

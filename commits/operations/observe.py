@@ -1,7 +1,7 @@
-"""Observe: somebody derives from the archive, so its batches must be told of so many slots back.
+"""Observe: somebody derives from the archive, so its ledger keeps batches for so many slots back.
 
-The receipt carries the batches that are known by now beyond what the ledger keeps: from the receipts of all time, so
-that a horizon that grows misses nothing. While an archive is observed, what a batch does not store is kept beside it.
+The receipt carries the known batches beyond those that the ledger keeps: from the receipts of all time, so that a
+growing horizon misses nothing. While an archive is observed, records that are not stored are kept beside it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidewheel.storage.snapshot import Snapshot
 
 
 def observe(job: ArchiveJob, horizon: int) -> Outcome:
-    """Keep the batch map so many slots back from the watermark; nothing is done if that is so already."""
+    """Keep the batch map so many slots back from the watermark; do nothing if it is so already."""
     return attempt(replace(job, file=None), _Observe(horizon))
 
 
@@ -45,7 +45,7 @@ class _Observe(Procedure):
 
 
 def batches_beyond(snapshot: Snapshot, ledger: Ledger, horizon: int) -> dict[BatchKey, Batch]:
-    """The batches within a horizon that the ledger has let go. Cost: all receipts, once; if there are any."""
+    """Return the batches within a horizon that the ledger has dropped. Cost: all receipts once, if there are any."""
     if ledger.watermark is None or horizon <= ledger.horizon:
         return {}
     oldest = ledger.watermark - horizon

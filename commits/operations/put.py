@@ -1,9 +1,9 @@
-"""Put: batches of a derived archive by slot and part in, and what has expired at its source out, in one commit.
+"""Put: batches of a derived archive by slot and part in, rows that expired at its source out, in one commit.
 
 Rows of forgotten keys leave in the same commit: whoever reads one version of answers finds them gone from all of these.
 
-A batch that was made of the same as the one that is there is not brought again. Nor is one that was brought once and is
-older than batches are compared: a put that was held up, while others moved on, finds that its batch is given by now.
+A batch with the same sources as the one that is there is not brought again. Nor is one that was brought before and is
+too old to be compared: a put that was held up, while others moved on, finds that its batch is there by now.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Slots = tuple[SlotReceipt, ...]
 
 @dataclass(frozen=True)
 class Erased:
-    """What leaves with forgotten keys: of each file which rows, of each batch which cells."""
+    """The erasure of forgotten keys: the rows to remove by file, and the cells by batch."""
 
     tombstones: tuple[Tombstone, ...] = ()
     going: Mapping[str, Any] = field(default_factory=dict)  # as whoever brings takes it
     gone: Mapping[BatchKey, Cells] = field(default_factory=dict)
 
     def beside(self, plan: PartsPlan) -> dict[BatchKey, Cells]:
-        """The cells alive that go, but for those of batches that are replaced whole."""
+        """Return the live cells that leave, except those of batches that are replaced whole."""
         staying = {key: cells for key, cells in self.gone.items() if key not in set(plan.keys)}
         return alive_cells(staying, plan.watermark)
 
 
 def alive_cells(gone: Mapping[BatchKey, Cells], watermark: int | None) -> dict[BatchKey, Cells]:
-    """Of the cells of batches those that expire after a watermark."""
+    """Return the cells of batches that expire after a watermark."""
     alive = {
         key: {at: cell for at, cell in cells.items() if watermark is None or at > watermark}
         for key, cells in sorted(gone.items(), key=lambda one: one[0])
@@ -49,7 +49,7 @@ def alive_cells(gone: Mapping[BatchKey, Cells], watermark: int | None) -> dict[B
 
 
 def gone_by_cell(gone: Mapping[BatchKey, Cells]) -> dict[tuple[int, int], Cell]:
-    """The cells of batches, added up over their parts."""
+    """Return the cells of batches, added up over their parts."""
     return {(slot, at): cell for slot, cells in cells_by_slot(gone) for at, cell in cells.items()}
 
 

@@ -1,12 +1,12 @@
 """Undo: the version before a mistake, as a new commit; within grace, while its files are still there.
 
-1. Nothing that an undo cannot take back may lie between (a forget, a migration).
+1. No operation that an undo cannot take back may lie between (a forget, a migration).
 2. The files of that version must be there and whole, and no vacuum may be about to delete them: an undo announces
    itself and looks how far down vacuum leaves versions whole (`storage/floor.py`).
 3. One commit: files in and out, the earlier watermark, and the ledger's difference in the receipt.
 
-An undo is never planned again on a newer version: what somebody else committed meanwhile is no mistake of ours. Columns
-that came since stay, empty.
+An undo is never planned again on a newer version: another writer's commit in the meantime is no mistake of ours.
+Columns that came since stay, empty.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tidewheel.storage.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class Undone(Outcome):
-    """What an undo did: the plan names the files that go, `restored` those that come back."""
+    """The result of an undo: the plan names the files that leave, `restored` those that return."""
 
     to_version: int = 0
     restored: tuple[FileFact, ...] = ()
@@ -86,7 +86,7 @@ class _Undo(Procedure):
 
 
 def _before_the_last_deed(snapshot: Snapshot) -> int:
-    """The version before the last operation; fences did nothing."""
+    """Return the version before the last operation; fences did nothing."""
     at = snapshot.version
     entries = list_log(snapshot.location).entries
     while at in entries and (receipt := entry_receipt(snapshot, at)) and receipt.operation is Deed.FENCE:
@@ -95,7 +95,7 @@ def _before_the_last_deed(snapshot: Snapshot) -> int:
 
 
 def _refuse_beyond_grace(one: Try, target: int) -> None:
-    """Files of a version are kept until grace after the next one was committed, and log entries at least as long."""
+    """Refuse a version whose files may be gone: they stay until grace after the next commit."""
     grace_us = one.state.definition.retention.grace_us
     kept_from = floor(one.job.location)
     following = list_log(one.job.location).entries.get(target + 1)

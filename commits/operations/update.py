@@ -1,9 +1,9 @@
-"""Update as the protocol sees it: a batch of slots in, what has expired out, one commit.
+"""Update as the protocol sees it: a batch of slots in, expired records out, one commit.
 
 1. Plan: decided by the pure core from the state alone; refused if the attempt's own slots changed since it began.
-2. Do: who brings the batch reads its source, judges it, and writes it together with what stays of the files to rewrite.
-3. What is kept beside the archive goes into the side tables, under the attempt's name.
-4. Commit once. Somebody else was first: plan again on the fresh version; if the work is still the same, the files
+2. Work: the batch's bringer reads its source, judges it, and writes it together with the rest of the files to rewrite.
+3. Records kept beside the archive go into the side tables, under the attempt's name.
+4. Commit once. If somebody else was first, plan again on the fresh version; if the work is still the same, the files
    already written are committed as they are.
 """
 
@@ -61,7 +61,7 @@ class Update(Procedure):
         return work
 
     def still_fits(self, one: Try, work: Work) -> bool:
-        """Of a topic: whether its slots still begin and end where their neighbours do."""
+        """Tell whether the slots of a topic still begin and end where their neighbours do."""
         return not work.offsets or is_unbroken(work.offsets, known_offsets(one.state.ledger.batches))
 
     def receipt(self, one: Try, plan: Plan, work: Work, timings_ms: Mapping[str, int]) -> Receipt:
@@ -82,7 +82,7 @@ class Update(Procedure):
         return commit(one.snapshot, receipt, work.written.files, removed, schema)
 
     def _refuse_set_aside(self, one: Try, work: Work) -> None:
-        """Before anything of it comes into the quarantine."""
+        """Refuse a batch with too many broken records, before any of them comes into the quarantine."""
         if not work.written.rules or self.confirmed.allow_set_aside:
             return
         guard_set_aside(
@@ -108,7 +108,7 @@ class Update(Procedure):
 
 
 def wider_schema(snapshot: Snapshot, new: Sequence[Field]) -> Schema:
-    """The table's columns with new ones behind those of people, marked: batches from before may lack them."""
+    """Return the table's columns with new ones behind those of people, marked: batches from before may lack them."""
     fields, after = list(snapshot.schema.fields), len(snapshot.columns)
     added = [Field(field.name, field.type, nullable=True, metadata=ADDED_MARK) for field in new]
     return Schema([*fields[:after], *added, *fields[after:]])

@@ -1,6 +1,6 @@
-"""Reads and changes of a side table, whose failures are told apart: somebody else was first, the store, or damage.
+"""Reads and changes of a side table, with failures told apart: somebody else was first, the store, or damage.
 
-Damage is what was read and found wrong, twice, while the archive beside it is there.
+Damage means that it was read and found wrong twice, while the archive beside it is there.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Access:
             raise self._unavailable("the archive's folder is not there at the moment")
 
     def damaged(self, error: Exception) -> Damaged:
-        """The error that names the files at fault, where these can be told."""
+        """Return the error that names the files at fault, where these can be told."""
         from tidewheel.storage.log_faults import table_faults
 
         return Damaged(

@@ -14,18 +14,18 @@ def side_tables(job: ArchiveJob) -> tuple[SideTable, ...]:
 
 
 def store_aside(job: ArchiveJob, written: Written, attempt: str) -> bool:
-    """Move what an attempt wrote aside into its side tables; whether there was something."""
+    """Move an attempt's records into its side tables; tell whether there were any."""
     stored = [side.store(job, written, attempt) for side in side_tables(job)]
     return any(stored)
 
 
 def discard_aside(job: ArchiveJob, attempt: str) -> None:
-    """Take back what earlier tries of an attempt moved there."""
+    """Remove the records that earlier tries of an attempt moved there."""
     for side in side_tables(job):
         side.discard(job, attempt)
 
 
 def filled_tables(job: ArchiveJob) -> list[SideTable]:
-    """The side tables that hold any row. Cost: what their logs tell."""
+    """Return the side tables that hold any row. Cost: a read of their logs."""
     tables = ((side, side.open(job.location)) for side in side_tables(job))
     return [side for side, table in tables if table is not None and table.to_pyarrow_dataset().count_rows()]

@@ -1,7 +1,7 @@
 """Quarantine: records that break a rule are kept beside the archive, as JSON, with the rule they broke.
 
-What could not be parsed is kept with its text. The records are few, or somebody looks at them soon: they go through
-this process one by one.
+A record that could not be parsed is kept with its text. The records are few, or somebody looks at them soon: they go
+through this process one by one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ class Quarantined:
 
 
 def quarantined(job: ArchiveJob, slots: Sequence[int] | None = None) -> list[Quarantined]:
-    """The quarantined records of the batches that count, by slot and rule. Cost: all receipts, the side table."""
+    """Return the quarantined records of the batches that count, by slot and rule.
+
+    Cost: all receipts, the side table.
+    """
     snapshot = job.snapshot()
     batches = batches_at(dict(all_receipts(snapshot)), snapshot.version)
     wanted = {(slot, attempt) for slot, attempt in batches.items() if slots is None or slot in slots}
@@ -107,7 +110,7 @@ def rule_counts(job: ArchiveJob) -> dict[str, int]:
 
 
 def _rows(job: ArchiveJob, written: Written, attempt: str) -> pa.Table:
-    """An attempt's quarantined records as rows; refused where the policy says so."""
+    """Return an attempt's quarantined records as rows; refuse them if the policy says so."""
     records = _records(job, written)
     policy = job.require_file().policy
     rejected = [one for one in records if getattr(policy, RULES[one["exp_slot"]]) is Verdict.REJECT]
@@ -146,7 +149,7 @@ QUARANTINE = SideTable(
 
 
 def _records(job: ArchiveJob, written: Written) -> list[dict[str, Any]]:
-    """The records that an attempt quarantines, with the text of what could not be parsed, in full or not at all."""
+    """Yield the records that an attempt quarantines, with the text of unparsed ones, in full or not at all."""
     records = list(_read(job.location, written.aside.get(QUARANTINED, ())))
     if UNPARSED not in written.aside:
         return records
@@ -186,7 +189,7 @@ def _rejection(job: ArchiveJob, rejected: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Values that JSON has no word for."""
+    """Return values that JSON has no word for as text."""
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, bytes):

@@ -1,9 +1,9 @@
 """Side tables on disk: Delta tables beside an archive, whose rows say which slot and attempt brought them.
 
-An attempt writes its rows before its commit, under its own name; what counts is told by receipts
-(`indexing/core/side_tables.py`). A table of this kind is a value: its name, what of an attempt's files it takes, how
-these become rows, how many of them a receipt counts, and how long they are kept. All that happens to it is here, in
-`vacuum_side_tables`, in the audit and in the sweep of a forget.
+An attempt writes its rows before its commit, under its own name; receipts say which of them count
+(`indexing/core/side_tables.py`). A table of this kind is a value: its name, which of an attempt's files it takes, how
+these become rows, how many of them a receipt counts, and how long they are kept. Everything that happens to it is here,
+in `vacuum_side_tables`, in the audit and in the sweep of a forget.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SideTable:
         return archive.side_location(self.name)
 
     def open(self, archive: Location) -> DeltaTable | None:
-        """The table, if anything ever came into it."""
+        """Return the table, if anything ever came into it."""
         access = self._access(archive)
         return access.read(lambda: self._open(access))
 
@@ -72,7 +72,7 @@ class SideTable:
         return Access(self.name, archive, self.location(archive))
 
     def store(self, job: ArchiveJob, written: Written, attempt: str) -> bool:
-        """Move what an attempt wrote for this table into it; whether there was something."""
+        """Move an attempt's rows for this table into it; tell whether there were any."""
         paths = [path for place in self.places for path in written.aside.get(place, ())]
         if not paths:
             return False
@@ -86,7 +86,7 @@ class SideTable:
         return True
 
     def discard(self, job: ArchiveJob, attempt: str) -> None:
-        """Take back what earlier tries of an attempt stored: its rows count by its name, once. Cost: the table."""
+        """Remove the rows that earlier tries of an attempt stored: they count once, by its name. Cost: the table."""
 
         def delete() -> None:
             table = self.open(job.location)
@@ -96,7 +96,7 @@ class SideTable:
         self._access(job.location).change(delete)
 
     def read(self, archive: Location, batches: Collection[tuple[int, str]] | None = None) -> pa.Table | None:
-        """The rows that count: those of the batches given, or all. Cost: the files that may hold these slots."""
+        """Return the rows that count: those of the batches given, or all. Cost: the files that may hold these slots."""
         if batches is None:
             return self._rows(archive)[1]
         slots = pa.array(sorted({slot for slot, _ in batches}), pa.int64())
@@ -104,7 +104,7 @@ class SideTable:
         return None if rows is None else rows.filter(pa.array([key in batches for key in self.keys(rows)], pa.bool_()))
 
     def _rows(self, archive: Location, **chosen: Any) -> tuple[DeltaTable | None, pa.Table | None]:
-        """The table at one version, with its rows."""
+        """Return the table at one version, with its rows."""
 
         def read() -> tuple[DeltaTable | None, pa.Table | None]:
             table = self.open(archive)
@@ -113,12 +113,12 @@ class SideTable:
         return self._access(archive).read(read)
 
     def keys(self, rows: pa.Table) -> list[tuple[int, str]]:
-        """The slot and attempt of each row."""
+        """Return the slot and attempt of each row."""
         columns = (rows.column(name).to_pylist() for name in (self.slot, self.attempt))
         return list(zip(*columns, strict=True))
 
     def batches(self, table: DeltaTable) -> list[SideBatch]:
-        """Every batch that has rows here, whether it counts or not. Cost: three columns."""
+        """Return every batch that has rows here, whether it counts or not. Cost: three columns."""
         columns = pa.table(table.to_pyarrow_table(columns=[self.slot, self.attempt, self.came]))
         groups = columns.group_by([self.slot, self.attempt]).aggregate([(self.came, "max"), (self.slot, "count")])
         newest_us = pc.cast(groups.column(f"{self.came}_max"), pa.int64())
@@ -126,7 +126,10 @@ class SideTable:
         return [SideBatch(*row) for row in zip(*(column.to_pylist() for column in values), strict=True)]
 
     def sweep(self, archive: Location, matching: Callable[[pa.Table], Iterable[int]], *, dry_run: bool) -> int:
-        """Remove the records at the positions that `matching` gives; how many. Cost: the table, rewritten if any."""
+        """Remove the records at the positions that `matching` gives; return how many.
+
+        Cost: the table, rewritten if any.
+        """
         return self._access(archive).change(lambda: self._sweep(archive, matching, dry_run))
 
     def _sweep(self, archive: Location, matching: Callable[[pa.Table], Iterable[int]], dry_run: bool) -> int:
@@ -155,6 +158,6 @@ class SideTable:
         write_deltalake(place.delta_uri, rows, mode="append", schema_mode="merge", storage_options=options)
 
     def _create_folder(self, archive: Location) -> None:
-        """delta-rs creates the table's own folder, not the one above it."""
+        """Create the folder above the table: delta-rs creates only the table's own."""
         if archive.is_local:
             archive.filesystem.create_dir(self.location(archive).root)

@@ -1,8 +1,9 @@
 """Records that came and were not stored, because they were short-lived or dead on arrival, with all their columns.
 
-They are kept while somebody derives from the archive, for a standing query may count every record that came: until the
-partials of all its trees name their batch, at least through grace, so that an undo finds them, and at the longest as
-long as a record may live, and grace. A forgotten one leaves an empty row, so that what lies here still adds up.
+They are kept while somebody derives from the archive: a standing query may count every record that came. They stay
+until the partials of all trees name their batch, at least through grace, so that an undo finds them. At the longest
+they stay as long as a record may live, and grace. A forgotten record leaves an empty row, so that the counts still add
+up.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ATTEMPT, CAME = "__tw_attempt", "__tw_came"
 
 
 def _rows(job: ArchiveJob, written: Written, attempt: str) -> pa.RecordBatchReader:
-    """An attempt's records as they were written, with their expiry; there may be many."""
+    """Return an attempt's records as they were written, with their expiry; there may be many."""
     import pyarrow.dataset as ds  # a third of a second, which commands that only pass here need not spend
 
     paths = [job.location.child(path) for path in written.aside[UNSTORED]]
@@ -47,7 +48,7 @@ def _rows(job: ArchiveJob, written: Written, attempt: str) -> pa.RecordBatchRead
 
 
 def _settled(snapshot: Snapshot) -> Callable[[int, str], bool]:
-    """Which batches the partials of all trees name. Cost: the ledger of the partials, if there are any."""
+    """Return a test for the batches that the partials of all trees name. Cost: the ledger of the partials, if any."""
     place = snapshot.location.derived("partials")
     if not DeltaTable.is_deltatable(place.delta_uri, place.storage_options):
         return lambda slot, attempt: False

@@ -1,4 +1,4 @@
-"""What a vacuum did, by kind of file."""
+"""The report of a vacuum, by kind of file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DATA, LOG_FILES, LEASE, HOLD, TEMPORARY = "data", "log", "lease", "hold", "tempo
 
 @dataclass
 class VacuumReport:
-    """What was deleted (or, on a dry run, would be), by kind, and what has to wait."""
+    """The files deleted (or, on a dry run, to be deleted), by kind, and those that have to wait."""
 
     version: int
     dry_run: bool

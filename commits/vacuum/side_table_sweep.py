@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 
 def sweep_side_tables(job: ArchiveJob, snapshot: Snapshot, oldest: int, now_us: int, report: VacuumReport) -> None:
-    """Cost, if there are side tables: all receipts; of each, three of its columns and one listing.
+    """Sweep the side tables. Cost, if there are any: all receipts; of each, three of its columns and one listing.
 
     Before rows of an attempt that never committed go, a fence is committed: its writer may only be held up.
     """

@@ -90,7 +90,7 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
 
 
 def _keep_undo_out(job: ArchiveJob, oldest: int) -> None:
-    """What an undo has brought back until now stays, and none goes back beyond the oldest version from now on."""
+    """Keep undos from going back beyond the oldest version; what they have restored until now stays."""
     raise_floor(job.location, oldest)
     if marks := undos(job.location):
         job.progress("committing a fence, so that no undo under way brings back what is deleted")
@@ -126,7 +126,7 @@ def _sweep_data(
 
 
 def _behind_a_fence(job: ArchiveJob, snapshot: Snapshot, gone: Sequence[StoredFile]) -> list[StoredFile]:
-    """What may go once nobody can commit it any more: all but what was committed since the snapshot."""
+    """Commit a fence, then return the files that may go: all but those committed since the snapshot."""
     job.progress("committing a fence, so that no attempt can bring what is deleted")
     fence(job)
     brought = {fact.path for fact in job.snapshot().files}
@@ -149,7 +149,7 @@ def _sweep_log(
 
 
 def _join_ledger(snapshot: Snapshot, oldest: int, report: VacuumReport) -> None:
-    """Of ledger files before the oldest version that can be opened, only the receipts are of use: few files do."""
+    """Merge ledger files before the oldest version that can be opened: only their receipts are still of use."""
     files = {file.path: file for file in stored_files(snapshot.location, LEDGER_FOLDER)}
     if report.dry_run:
         joined = list(joined_files(folded_versions(snapshot), oldest)[:-1])
@@ -175,7 +175,7 @@ def _sweep_beside(job: ArchiveJob, log: LogFiles, now_us: int, since_us: int, re
 
 
 def _remove_empty_folders(location: Location, gone: Iterable[StoredFile], since_us: int) -> int:
-    """Folders that are empty now, from the innermost out; an object store has none."""
+    """Remove folders that are empty now, from the innermost out; an object store has none."""
     if not location.is_local:
         return 0
     root = Path(location.root)

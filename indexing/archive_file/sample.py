@@ -75,8 +75,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Guess:
-    """The suggestions for one sample. `keys` holds candidates, the likeliest first; "" means that nothing suggests a
-    value.
+    """The suggestions for one sample.
+
+    `keys` holds candidates, the likeliest first; "" means that nothing suggests a value.
     """
 
     inserted_at: str

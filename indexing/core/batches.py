@@ -37,8 +37,7 @@ def batches_since(receipts: Iterable[tuple[int, Receipt]], version: int) -> froz
 
 
 def batch_in(receipts: Iterable[Receipt], slot: int, attempt: str) -> Batch:
-    """Return the batch that an attempt brought for a slot, and the last forget that may have taken something from it
-    since.
+    """Return the batch that an attempt brought for a slot, and the last forget that may have touched it since.
 
     The batch keeps the name that it had before the ledger dropped it: who remembers the name must see the forget.
     """

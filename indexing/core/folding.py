@@ -72,9 +72,7 @@ class _Folding:
 
     @cached_property
     def _expiring(self) -> list[tuple[float, int]]:
-        """Return a heap of the moments at which each slot's first cell expires; slots without cells go at the next
-        check.
-        """
+        """Return a heap of the moments at which each slot's first cell expires; empty slots go at the next check."""
         heap = [(_first(record), slot) for slot, record in self.records.items()]
         heapify(heap)
         return heap

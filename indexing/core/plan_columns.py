@@ -17,8 +17,9 @@ REASON = "a column is added"
 
 
 def with_new_columns(state: TableState, plan: Plan) -> Plan:
-    """Return the plan with whole partitions taken out, and their remaining rows rewritten. Cost: one pass over the
-    files.
+    """Return the plan with whole partitions taken out, and their remaining rows rewritten.
+
+    Cost: one pass over the files.
     """
     going = [change.file for change in (*plan.dropped, *plan.rewritten)]
     paths, sides = {file.path for file in going}, partitions_of(going)

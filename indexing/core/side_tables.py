@@ -38,7 +38,7 @@ def expected_rows(
 ) -> dict[tuple[int, str], int]:
     """Return how many rows must be there, by slot and attempt; without those that a vacuum may have taken.
 
-    A batch that a forget may have touched is expected where its rows remain, without a count.
+    With `stays`, a forgotten record leaves an empty row. Without it, batches from before the last forget are left out.
     """
     forgets = (at for at, one in receipts if one.operation is Deed.FORGET and not stays)
     forgotten_at = max(forgets, default=-1)

@@ -47,8 +47,7 @@ def moment(micros_since_1970: int) -> datetime:
 
 
 def iso(micros_since_1970: int) -> str:
-    """Return microseconds as people and logs write them; beyond the years 1 to 9999 with a signed year, as ISO 8601 has
-    it.
+    """Return microseconds as people and logs write them; beyond the years 1 to 9999 with a sign, as in ISO 8601.
 
     >>> iso(0), iso(10**18)
     ('1970-01-01T00:00:00Z', '+33658-09-27T01:46:40Z')

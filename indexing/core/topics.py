@@ -204,9 +204,7 @@ class _Cuts:
                 yield number, (first, end)
 
     def _may_lack(self, slot: int) -> Iterator[int]:
-        """Yield partitions that begin within the slot or later, by their timestamps: nobody knows which messages were
-        deleted before.
-        """
+        """Yield partitions whose oldest message is the slot's or later: earlier ones may have been deleted unseen."""
         start_us, topic = self.file.axis.start_us(slot), self.topic
         if slot - 1 in self.known or (topic.kept_us is not None and start_us >= topic.asked_us - topic.kept_us):
             return
@@ -228,9 +226,7 @@ class _Cuts:
 
 
 def _waits_for(file: ArchiveFile, topic: Topic, slot: int, after: SlotOffsets | None = None) -> str:
-    """Return what a slot waits for; nothing once the lateness has passed, or every partition has a message after its
-    end.
-    """
+    """Return what a slot waits for; nothing once the lateness has passed, or all partitions have later messages."""
     end_us = file.axis.end_us(slot)
     until_us = end_us + file.source.lateness_us
     open_ones = [number for number, one in sorted(topic.partitions.items()) if not _is_passed(one, end_us)]
@@ -244,9 +240,9 @@ def _waits_for(file: ArchiveFile, topic: Topic, slot: int, after: SlotOffsets | 
 
 
 def _lacks_all(file: ArchiveFile, topic: Topic, slot: int) -> str:
-    """Return the fault of a slot without any message, as long as one may only be late.
+    """Return the fault of a slot without any message, as long as one may still come.
 
-    Later messages in every partition show that none will come.
+    Later messages in every partition show that none will.
     """
     start_us, end_us = file.axis.start_us(slot), file.axis.end_us(slot)
     partitions = topic.partitions.values()

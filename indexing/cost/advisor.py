@@ -104,9 +104,7 @@ class Candidate:
 
     @property
     def rank_key(self) -> tuple[Any, ...]:
-        """Return the rank: constraints first, then cost; among equals the fewest sub-indices, so that the order is
-        fixed.
-        """
+        """Return the rank: constraints first, then cost; among equals the fewest sub-indices, to fix the order."""
         layout = self.generation.layout
         subindices = layout.insertion_classes * layout.expiration_classes
         equals = (subindices, layout.insertion_classes, self.generation.strategy.value)

@@ -60,9 +60,7 @@ class Prediction:
 
     @property
     def probe_files(self) -> float:
-        """Return the files whose filters a probe of one key checks: one of each run, because a run's files are key
-        ranges.
-        """
+        """Return how many files' filters a probe of one key checks: one of each run, whose files are key ranges."""
         return self.stored_runs
 
 

@@ -41,8 +41,9 @@ class FileContent:
 def content_findings(
     state: TableState, contents: Sequence[FileContent], unread: Sequence[FileFact], *, settled: bool
 ) -> list[Finding]:
-    """Yield the findings of rules 1 to 4. `unread` files have unknown rows; `settled`: the newest commit checked the
-    bounds.
+    """Yield the findings of rules 1 to 4.
+
+    `unread` files have unknown rows; `settled`: the newest commit checked the bounds.
     """
     findings = list(_cell_findings(state, contents, unread))
     for content in contents:

@@ -21,9 +21,7 @@ def pending_erasure(
     answers: Ledger,
     receipts: Callable[[], Iterable[Receipt]],
 ) -> PendingErasure | None:
-    """Return the oldest forget that waits for a refresh; the source's receipts, oldest first, are asked only if one
-    does.
-    """
+    """Return the oldest forget that waits for a refresh; it asks for the source's receipts only if one does."""
     met = {*answers.tombstones} if answers.applied_parts else {*source.tombstones}
     unmet = frozenset(one for one in source.tombstones if one.columns == key and one not in met)
     stale = frozenset(_stale(source, partials))

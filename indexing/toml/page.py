@@ -149,8 +149,9 @@ class Page:
 
 
 def page_content(text: str, file_name: str, reference: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    """Return a TOML text's content and the lines of its keys. A syntax error is the only fault: the rest cannot be
-    trusted.
+    """Return a TOML text's content and the lines of its keys.
+
+    A syntax error is the only fault: the rest cannot be trusted.
     """
     try:
         return tomllib.loads(text), key_lines(text)

@@ -1,4 +1,4 @@
-"""Every byte of the data files against the checksums that were left beside them, for audit."""
+"""Every byte of the data files, compared with the checksums beside them, for audit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ READERS = 2
 
 
 def byte_findings(location: Location, facts: Sequence[FileFact]) -> list[Finding]:
-    """Files with a byte that is not the one written. Cost: every byte read once; nothing on object stores."""
+    """Return files with a byte that differs from what was written.
+
+    Cost: every byte read once; nothing on object stores.
+    """
     if not location.is_local:
         return []
     with ThreadPoolExecutor(READERS) as readers:

@@ -1,14 +1,14 @@
-"""Audit: compare what the ledger says is alive with what is really in the files, and name what differs.
+"""Audit: compare the ledger's live cells with the rows that are really in the files, and name each difference.
 
-1. The log: readable, of our format, every version with its receipt, the ledger what its receipts add up to.
+1. The log: readable, of our format, every version with its receipt, the ledger the sum of its receipts.
 2. The files: there, of the size and count the log says, statistics not narrower than the data.
 3. The cells: count and hash sum of every (insertion slot, expiration slot), placement, overdue rows.
-4. Deep: every row's own hash and expiration slot computed again from its values, by Spark, and every byte held
-   against the checksums beside the files, where the store has such; and the log read again by delta-spark, which
+4. Deep: every row's own hash and expiration slot computed again from its values, by Spark, and every byte compared
+   with the checksums beside the files, where the store has such; and the log read again by delta-spark, which
    must find the same files. Where pyspark is not installed, every page of every column is read against its checksum
    instead, and the report says what was left out.
 
-Nothing is changed. What can be mended from the source comes with the command that does it.
+Nothing is changed. A fault that the source can mend comes with the command that does it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ RowCheck = Callable[[Snapshot, Sequence[FileFact]], list[Finding]]
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What was looked at, and what was found; no findings, nothing wrong."""
+    """The extent of an audit and its findings; no findings, nothing wrong."""
 
     findings: tuple[Finding, ...]
     cells_checked: int = 0
@@ -70,7 +70,7 @@ class AuditReport:
 
     @property
     def whole(self) -> bool:
-        """Whether the archive holds what it must, and at most other readers are misled."""
+        """Tell whether the archive holds all that it must, and at most other readers are misled."""
         return all(one.kind is Flaw.OTHER_READERS for one in self.findings)
 
     def to_json(self) -> dict[str, Any]:
@@ -78,10 +78,10 @@ class AuditReport:
 
 
 def audit(job: ArchiveJob, *, deep: bool | None = None, rows: RowCheck | None = None) -> AuditReport:
-    """Look at one version of the archive. Cost: three narrow columns of all files; if deep, everything twice.
+    """Audit one version of the archive. Cost: three narrow columns of all files; if deep, everything twice.
 
-    Unless told, as deep as what is installed allows. `rows` checks each row of a deep audit in place of Spark: those
-    of derived archives have hashes of their own.
+    By default it is as deep as the installed packages allow. `rows` checks each row of a deep audit in place of Spark:
+    rows of derived archives have hashes of their own.
     """
     started = perf_counter()
     check, left_out = _row_check(deep, rows)
@@ -118,7 +118,7 @@ def audit(job: ArchiveJob, *, deep: bool | None = None, rows: RowCheck | None = 
 
 
 def beside_files(job: ArchiveJob, snapshot: Snapshot, receipts: list[tuple[int, Receipt]]) -> list[Finding]:
-    """What the log says of itself, and what lies beside the archive's files."""
+    """Return the findings in the log itself, and in what lies beside the archive's files."""
     findings = [
         *_format(snapshot),
         *statement_findings(snapshot, job.command("vacuum")),
@@ -136,7 +136,7 @@ def _of_files(
     state: TableState | None,
     receipts: list[tuple[int, Receipt]],
 ) -> list[Finding]:
-    """File by file, and all files against the ledger, as far as it can be read."""
+    """Check file by file, and all files against the ledger, as far as it can be read."""
     findings = [finding for reading in readings for finding in reading.findings]
     if receipts:
         findings += file_list_findings(files, (one.attempt for _, one in receipts))
@@ -146,7 +146,7 @@ def _of_files(
 
 
 def _row_check(deep: bool | None, rows: RowCheck | None) -> tuple[RowCheck | None, str]:
-    """Who looks at each row, nobody in a quick audit; and what is left out for want of Spark."""
+    """Return who checks each row, nobody in a quick audit; and what is left out for want of Spark."""
     if deep is False or rows is not None:
         return (None if deep is False else rows), ""
     try:
@@ -168,7 +168,7 @@ def _row_check(deep: bool | None, rows: RowCheck | None) -> tuple[RowCheck | Non
 
 
 def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:
-    """An archive that cannot be opened is a finding; a place without one is the caller's mistake."""
+    """Return a finding for an archive that cannot be opened; a place without one is the caller's mistake."""
     if isinstance(error, Damaged):
         return Finding(Flaw.UNREADABLE, error.message, None, LOG_FOLDER)
     if not job.location.has_log():
@@ -177,7 +177,7 @@ def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:
 
 
 def ledger_findings_of(snapshot: Snapshot) -> tuple[TableState | None, list[tuple[int, Receipt]], list[Finding]]:
-    """The state with its ledger and all receipts, as far as they can be read."""
+    """Return the state with its ledger and all receipts, as far as they can be read."""
     try:
         state, receipts = state_of(snapshot), list(all_receipts(snapshot))
     except (Damaged, KeyError, TypeError, ValueError) as error:
@@ -189,7 +189,7 @@ def ledger_findings_of(snapshot: Snapshot) -> tuple[TableState | None, list[tupl
 
 
 def _ledger_beyond_log(snapshot: Snapshot) -> list[Finding]:
-    """Ledger files of versions that the log lacks. It is listed behind them: commits may land while we look."""
+    """Find ledger files of versions that the log lacks. The log is listed after them: commits may land meanwhile."""
     findings = []
     ledgers = stored_files(snapshot.location, LEDGER_FOLDER)
     end = max((snapshot.version, *list_log(snapshot.location).entries))
@@ -213,7 +213,7 @@ def _contents(
 
 
 def _format(snapshot: Snapshot) -> list[Finding]:
-    """The columns that tidewheel adds are there, as it made them; versions and features were checked on opening."""
+    """Check that tidewheel's own columns are there as it made them; versions and features were checked on opening."""
     kinds = {field.name: field.type for field in snapshot.schema.fields}
     return [
         Finding(
@@ -228,7 +228,7 @@ def _format(snapshot: Snapshot) -> list[Finding]:
 
 
 def _foreign_files(job: ArchiveJob, snapshot: Snapshot) -> list[Finding]:
-    """Data files in the archive's folder that no attempt wrote and no version names."""
+    """Find data files in the archive's folder that no attempt wrote and no version names."""
     named = {fact.path for fact in snapshot.files}
     return [
         Finding(Flaw.FOREIGN, f"tidewheel did not write {file.path}", None, file.path, None, file.bytes)
@@ -241,7 +241,7 @@ def _foreign_files(job: ArchiveJob, snapshot: Snapshot) -> list[Finding]:
 
 
 def _log_entries(snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) -> list[Finding]:
-    """Every entry that the log still has is whole, and its receipt the one that the ledger keeps."""
+    """Check that every entry still in the log is whole, and its receipt the one that the ledger keeps."""
     known, findings = dict(receipts), []
     for version, file in sorted(list_log(snapshot.location).entries.items()):
         if version > snapshot.version:
@@ -270,7 +270,7 @@ def _remedy(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[Finding]) ->
 
 
 def _remedy_for_derived(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[Finding]) -> str:
-    """Rows that are others than they were are made again; what cannot be read at all, with everything beside it."""
+    """Return the remedy for a derived archive: recompute wrong rows; replace it if it cannot be read at all."""
     anew = job.derived_anew(snapshot.definition.name)
     slots = backfill_range(findings)
     if slots is None or any(one.kind not in _MADE_AGAIN or one.slots is None for one in findings):
@@ -282,7 +282,7 @@ def _remedy_for_derived(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[
 
 
 def _remedy_for_others(job: ArchiveJob, findings: Sequence[Finding]) -> str:
-    """The command, if all there is to mend is what misleads other readers."""
+    """Return the command, if the only faults are those that mislead other readers."""
     others = [one for one in findings if one.kind is Flaw.OTHER_READERS]
     if not others or len(others) < len(findings):
         return ""

@@ -1,4 +1,4 @@
-"""What the data files really hold, for audit: sizes, footers, statistics, cells. Three narrow columns, no Spark.
+"""The real content of data files, for audit: sizes, footers, statistics, cells. Three narrow columns, no Spark.
 
 Each page read is checked against the checksum its writer put beside it.
 """
@@ -31,7 +31,7 @@ READERS = 4
 
 @dataclass(frozen=True)
 class FileReading:
-    """One file: its content, unless it could not be read, and what was wrong with it."""
+    """One file: its content, unless it could not be read, and its faults."""
 
     fact: FileFact
     content: FileContent | None
@@ -39,7 +39,10 @@ class FileReading:
 
 
 def read_contents(snapshot: Snapshot, rewrite: str) -> list[FileReading]:
-    """Every file of the version. Cost: the footers, and three columns of each file; one file's at a time in memory."""
+    """Read every file of the version.
+
+    Cost: the footers, and three columns of each file; one file at a time in memory.
+    """
     location = snapshot.location
     facts = list(dict.fromkeys(snapshot.files))
     infos = location.filesystem.get_file_info([location.child(fact.path) for fact in facts])
@@ -80,14 +83,14 @@ def _reading(
 
 
 def page_findings(snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
-    """Files with a page, of whatever column, that cannot be read. Cost: all columns of all files, a batch in memory."""
+    """Return files with an unreadable page, of whatever column. Cost: all columns of all files, a batch in memory."""
     with ThreadPoolExecutor(READERS) as readers:
         faults = readers.map(lambda fact: read_fault(snapshot, fact), facts)
         return [unreadable(fact, fault) for fact, fault in zip(facts, faults, strict=True) if fault]
 
 
 def read_fault(snapshot: Snapshot, fact: FileFact) -> str:
-    """Why a file cannot be read to its end; nothing if it can."""
+    """Return why a file cannot be read to its end; nothing if it can."""
     try:
         source = snapshot.location.filesystem.open_input_file(snapshot.location.child(fact.path))
         with source, pq.ParquetFile(source, page_checksum_verification=True) as parquet:
@@ -107,7 +110,7 @@ def unreadable(fact: FileFact, error: object) -> Finding:
 def _content(
     location: Location, fact: FileFact, key: Sequence[str]
 ) -> tuple[FileContent, Mapping[str, tuple[Any, Any]], bool]:
-    """Cells, bounds, and whether a Bloom filter misleads readers."""
+    """Return cells, bounds, and whether a Bloom filter misleads readers."""
     source = location.filesystem.open_input_file(location.child(fact.path))
     with source, pq.ParquetFile(source, page_checksum_verification=True) as parquet:
         cells = counted(parquet.read(CELL_COLUMNS))
@@ -122,7 +125,7 @@ def _content(
 def _narrow(
     fact: FileFact, said: Mapping[str, tuple[Any, Any]], bounds: Mapping[str, tuple[Any, Any]]
 ) -> list[Finding]:
-    """Bounds in the log that leave out values of the file: a reader who trusts them passes records by."""
+    """Return bounds in the log that leave out values of the file: readers who trust them miss records."""
     findings = []
     for name, (least, greatest) in bounds.items():
         low, high = said.get(name, (None, None))
@@ -135,9 +138,9 @@ def _narrow(
 
 
 def _logged_bounds(snapshot: Snapshot) -> dict[str, dict[str, tuple[Any, Any]]]:
-    """By file and column, the least and the greatest value that the log names.
+    """Return the least and the greatest value that the log names, by file and column.
 
-    Those of slots are left out: they are held against the rows themselves.
+    Bounds of slots are left out: they are compared with the rows themselves.
     """
     adds = snapshot.adds
     names = [
@@ -155,5 +158,5 @@ def _logged_bounds(snapshot: Snapshot) -> dict[str, dict[str, tuple[Any, Any]]]:
 
 
 def _as_json(value: Any) -> Any:
-    """A typed value as the statistics of a file write it."""
+    """Return a typed value as the statistics of a file write it."""
     return moment_text(value) if isinstance(value, date) else value

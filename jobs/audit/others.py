@@ -1,4 +1,4 @@
-"""What an archive of an earlier program holds that other readers take wrongly, for audit; our own reader does not."""
+"""Faults in archives of earlier programs that mislead other readers, for audit; our own reader is not misled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MISREAD = ("FLOAT", "DOUBLE", "BOOLEAN")
 
 
 def filter_misleads(metadata: pq.FileMetaData, column: str) -> bool:
-    """Whether a column of bytes, truth values or floating point has a Bloom filter."""
+    """Tell whether a column of bytes, truth values or floating point has a Bloom filter."""
     for position in range(metadata.num_columns):
         described = metadata.schema.column(position)
         if described.path == column:
@@ -26,7 +26,7 @@ def filter_misleads(metadata: pq.FileMetaData, column: str) -> bool:
 
 
 def misleading_filter(snapshot: Snapshot, fact: FileFact, rewrite: str) -> Finding:
-    """`rewrite` is the command that makes the file anew."""
+    """Return the finding for a misleading filter; `rewrite` is the command that writes the file again."""
     column = snapshot.definition.key[0]
     message = (
         f"DuckDB 1.5, or for truth values DataFusion, passes records by because of the Bloom filter on {column} in "
@@ -36,7 +36,7 @@ def misleading_filter(snapshot: Snapshot, fact: FileFact, rewrite: str) -> Findi
 
 
 def statement_findings(snapshot: Snapshot, vacuum: str) -> list[Finding]:
-    """The table must say which columns have statistics; `vacuum` is the command that makes it."""
+    """Find a table that does not say which columns have statistics; `vacuum` is the command that adds it."""
     value = to_state(snapshot)
     if value is None:
         return []

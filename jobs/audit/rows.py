@@ -1,4 +1,4 @@
-"""Every row's hash and expiration slot computed again, for audit: Spark counts, only what is wrong comes back."""
+"""Hash and expiration slot of every row, computed again for audit: Spark counts, only wrong rows come back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BY_SPARK = "Spark cannot read it to its end"
 
 
 def row_findings(spark: SparkSession, snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:
-    """Rows that are not what was stored, by cell and file, and files that could not be read to their end.
+    """Return rows that differ from what was stored, by cell and file, and files that could not be read to their end.
 
     Cost: one scan of all columns; a second one of the files with a wrong row.
     """
@@ -41,7 +41,7 @@ def row_findings(spark: SparkSession, snapshot: Snapshot, facts: Sequence[FileFa
 
 
 def _checked(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> DataFrame:
-    """Every row as its file, cell, key and whether it is wrong; a file that breaks off is read as far as it goes."""
+    """Return every row as its file, cell, key and whether it is wrong; a broken file is read as far as it goes."""
     reader = (
         spark.read.schema(full_schema_of(snapshot))
         .option("recursiveFileLookup", "true")
@@ -78,5 +78,5 @@ def _wrong_rows(spark: SparkSession, snapshot: Snapshot, paths: list[str]) -> li
 
 
 def relative_path(snapshot: Snapshot, path: str) -> str:
-    """A path as Spark names it, as the log names it."""
+    """Return a path of Spark's as the log names it."""
     return unquote(path).rpartition(f"{snapshot.location.root}/")[2]

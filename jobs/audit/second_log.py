@@ -1,4 +1,4 @@
-"""The log read a second time, for audit: by delta-spark, which shares no code with delta-rs, by which we open it."""
+"""A second reading of the log, for audit: by delta-spark, which shares no code with delta-rs, our own reader."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ OVERTAKEN_MAX = 3
 
 
 def log_findings(spark: SparkSession, snapshot: Snapshot) -> list[Finding]:
-    """Whether both name the same files and the same columns. Cost: the log since its checkpoint, by Spark.
+    """Compare both readers: they must name the same files and columns. Cost: the log since its checkpoint, by Spark.
 
-    Where a commit landed meanwhile and delta-spark does not open the version any more, the newest is compared instead.
+    If a commit landed meanwhile and delta-spark no longer opens the version, the newest one is compared instead.
     """
     for _ in range(OVERTAKEN_MAX):
         try:

@@ -1,4 +1,4 @@
-"""What lies in side tables, against the receipts that count it: readable, nothing lost, nothing doubled, for audit."""
+"""Side tables against the receipts that count their rows: readable, nothing lost, nothing doubled, for audit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tidewheel.storage.snapshot import Snapshot
 
 
 def side_table_findings(job: ArchiveJob, snapshot: Snapshot, receipts: Sequence[tuple[int, Receipt]]) -> list[Finding]:
-    """Cost: the side tables, read once.
+    """Compare the side tables with their receipts. Cost: the side tables, read once.
 
-    They know no versions: where a commit landed meanwhile, they are compared with the newest receipts instead.
+    Side tables have no versions: if a commit landed meanwhile, they are compared with the newest receipts instead.
     """
     findings = [finding for side in side_tables(job) for finding in _findings(job, side, snapshot, receipts)]
     newest = snapshot.newest() if findings else snapshot

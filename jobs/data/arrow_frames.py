@@ -1,7 +1,7 @@
 """Arrow tables as Spark frames: the only place where one is handed to Spark.
 
-Spark reads a table batch by batch and takes an empty batch for the end: rows behind it would be missing without a word.
-Empty batches are usual, one for every file without a matching row.
+Spark reads a table batch by batch and takes an empty batch for the end: it would silently drop the rows after it. Empty
+batches are usual, one for every file without a matching row.
 """
 
 from __future__ import annotations

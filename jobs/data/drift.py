@@ -1,6 +1,6 @@
-"""A batch's columns held against the archive's: exactly those, but for columns that came, or come, later.
+"""A batch's columns compared with the archive's: they must be the same, except for columns that are added later.
 
-Each frame is judged by itself, so that any grouping of slots into runs brings the same. A column that was added
+Each frame is judged by itself, so that any grouping of slots into runs gives the same result. A column that was added
 later may be missing, and reads as NULL; one that the archive began with may not.
 """
 
@@ -24,7 +24,7 @@ _OLD_NOTE = "new columns: "
 
 
 def fitted(frames: Sequence[DataFrame], snapshot: Snapshot, policy: str) -> tuple[DataFrame, list[StructField]]:
-    """The frames as one batch with the archive's columns, and the new columns that the policy takes."""
+    """Return the frames as one batch with the archive's columns, and the new columns that the policy takes."""
     known = {field.name: field.dataType for field in columns_of(snapshot).fields}
     found = [{f.name: f.dataType for f in frame.schema.fields if f.name not in ADDED_BY_READING} for frame in frames]
     absent = {name for one in found for name in known if name not in one}
@@ -39,7 +39,10 @@ def fitted(frames: Sequence[DataFrame], snapshot: Snapshot, policy: str) -> tupl
 
 
 def added_columns(snapshot: Snapshot) -> frozenset[str]:
-    """The columns that came after the archive's first batches. Cost: nothing, or in old archives all receipts."""
+    """Return the columns that came after the archive's first batches.
+
+    Cost: nothing, or in old archives all receipts.
+    """
     marked = {field.name for field in snapshot.columns if ADDED_MARK.items() <= dict(field.metadata).items()}
     notes = [receipt.note for _, receipt in all_receipts(snapshot) if receipt.operation is Deed.WIDEN]
     return frozenset(marked).union(*(note.removeprefix(_OLD_NOTE).split(", ") for note in notes))
@@ -71,7 +74,7 @@ def _refuse_drift(
 
 
 def _new_columns(found: Sequence[dict[str, DataType]], known: Collection[str]) -> list[StructField]:
-    """The columns that the archive has not, each of one type in all frames."""
+    """Return the columns that the archive lacks, each of one type in all frames."""
     new: dict[str, DataType] = {}
     for one in found:
         for name, kind in one.items():
@@ -85,7 +88,7 @@ def _new_columns(found: Sequence[dict[str, DataType]], known: Collection[str]) -
 
 
 def _filled(frame: DataFrame, found: Collection[str], wanted: dict[str, DataType]) -> DataFrame:
-    """The frame with NULL in the columns that it lacks."""
+    """Return the frame with NULL in the columns that it lacks."""
     absent = {name: F.lit(None).cast(kind) for name, kind in wanted.items() if name not in found}
     return frame.withColumns(absent) if absent else frame
 

@@ -14,7 +14,7 @@ _MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
 def floor_divided(value: str, divisor: int) -> str:
-    """Mathematical floor division; Spark's own truncates towards zero."""
+    """Return mathematical floor division; Spark's own truncates towards zero."""
     return f"((({value}) - pmod({value}, {long(divisor)})) div {long(divisor)})"
 
 
@@ -23,7 +23,7 @@ def slot_of(micros: str, axis: TimeAxis) -> str:
 
 
 def expiration_slot_of(micros: str, axis: TimeAxis) -> str:
-    """ceil(x / Δ) − 1, which for whole x is floor((x − 1) / Δ)."""
+    """Return ceil(x / Δ) − 1, which for whole x is floor((x − 1) / Δ)."""
     return floor_divided(f"{micros} - {long(axis.epoch_us + 1)}", axis.interval_us)
 
 
@@ -47,10 +47,10 @@ def _class_of(layout: Layout, slot: str, classes: int, axis: str) -> str:
 
 
 def row_hash(columns: Sequence[str]) -> str:
-    """A hash of a stored row: when it ends, its slot, and the values of the columns people put in, with positions.
+    """Return a hash of a stored row: its end, its slot, and the values of the columns people put in, with positions.
 
-    NULLs leave both out, so a column that is added later, behind the others, does not change the hash of the rows
-    that are there. The two columns of tidewheel's own come first: their positions must not move then.
+    NULLs leave both out, so a column that is added later, behind the others, does not change the hash of the rows that
+    are there. The two columns of tidewheel's own come first: their positions must not move then.
     """
     parts: list[str] = []
     for position, name in enumerate(("valid_until", "ins_slot", *columns)):
@@ -59,7 +59,7 @@ def row_hash(columns: Sequence[str]) -> str:
 
 
 def keyed_digest(columns: Sequence[str], salt: str) -> str:
-    """The digest by which a tombstone knows a record: keyed with the archive's salt, never the value itself."""
+    """Return the digest by which a tombstone knows a record: keyed with the archive's salt, never the value itself."""
     # Left to itself Spark writes moments to the millisecond: a microsecond apart would be the same key.
     options = f"map('ignoreNullFields', 'false', 'timestampFormat', {text(_MOMENT)})"
     values = f"to_json(struct({', '.join(map(quoted, columns))}), {options})"
@@ -67,17 +67,17 @@ def keyed_digest(columns: Sequence[str], salt: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A column name for Spark, whatever it contains."""
+    """Return a column name for Spark, whatever it contains."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def text(value: str) -> str:
-    """A text literal for Spark, whatever it contains."""
+    """Return a text literal for Spark, whatever it contains."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def long(value: int) -> str:
-    """A whole number that stays one: without the suffix, small ones would be computed as ints."""
+    """Return a whole number that stays one: without the suffix, small ones would be computed as ints."""
     return f"{value}L" if value >= 0 else f"({value}L)"
 
 

@@ -1,14 +1,14 @@
-"""Every record of a batch is judged before it is stored, and none vanishes without a count.
+"""The judge of a batch: every record is judged before it is stored, and none vanishes without a count.
 
-A record's fate, in this order: forgotten (a tombstone covers it), quarantined (it breaks a rule), short-lived
-(it expired before its own update), dead on arrival (it expired before the watermark), stored. The rules and their
-order are those of `indexing.core.fates.RULES`.
+A record's fate, in this order: forgotten (a tombstone covers it), quarantined (it breaks a rule), short-lived (it
+expired before its own update), dead on arrival (it expired before the watermark), stored. The rules and their order are
+those of `indexing.core.fates.RULES`.
 
-Stored and quarantined records go on with their values; while somebody derives from the archive, also those that were
-short-lived or dead on arrival, which are told apart by when they expire. The others go on as empty rows that only say
-their slot and fate, so that one pass over the source writes and counts everything: a fate is `layout` = FATES with the
-code of the fate, or of the broken rule, in `exp_slot`. Only the text of what could not be
-parsed has no place there; where there is such a record, a second pass over the source fetches it.
+Stored and quarantined records go on with their values. While somebody derives from the archive, so do short-lived and
+dead ones, told apart by their expiry. The others go on as empty rows that only say their slot and fate: so one pass
+over the source writes and counts everything. A fate is `layout` = FATES with the code of the fate, or of the broken
+rule, in `exp_slot`. Only the text of unparsed records has no place there: if there is one, a second pass over the
+source fetches it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Judge:
     counts: Observation = field(default_factory=Observation)
 
     def judged(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
-        """The batch with everything the table stores, placed by `layout`, `g` and `e`."""
+        """Return the batch with everything the table stores, placed by `layout`, `g` and `e`."""
         frame = self._weighed(batch, spark)
         if self._capping or self._counts_late:
             stored = "__tw_fate = 0 and __tw_rule is null"
@@ -66,7 +66,7 @@ class Judge:
         return self._placed(frame)
 
     def unparsed(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
-        """The records that are quarantined because they could not be parsed: what could be, and the text."""
+        """Return the records quarantined because they could not be parsed: their parsed part, and the text."""
         frame = self._weighed(batch, spark).where(f"__tw_fate = 0 and __tw_rule = {MALFORMED}")
         text = f"substring({TEXT_COLUMN}, 1, {TEXT_CHARACTERS_MAX})"
         return frame.selectExpr(*self._user, "ins_slot", f"{text} as {TEXT_COLUMN}")
@@ -81,7 +81,7 @@ class Judge:
 
     @property
     def _counts_late(self) -> bool:
-        """Of a topic only: it costs every record a look, and elsewhere nobody asks what came behind a bound."""
+        """Tell whether late records are counted: of topics only, as it costs every record a look."""
         return self.file.source.kind is SourceKind.TOPIC
 
     @property
@@ -90,7 +90,7 @@ class Judge:
         return f"__tw_ins < ins_slot * {long(axis.interval_us)} + {long(axis.epoch_us)}"
 
     def _weighed(self, batch: DataFrame, spark: SparkSession) -> DataFrame:
-        """The batch with the fate of each record, the rule it breaks, and what these follow from."""
+        """Return the batch with the fate of each record, the rule it breaks, and their inputs."""
         inserted, expires = self._inserted_us(batch), self._expires_us(batch)
         frame = batch.selectExpr("*", f"{inserted} as __tw_ins", f"{expires} as __tw_until")
         frame = marked_forgotten(frame, self.plan.tombstones, self.definition.salt, spark)
@@ -108,16 +108,16 @@ class Judge:
 
     @property
     def capped_rows(self) -> int:
-        """How many stored records had their life capped; known once the frame was written."""
+        """Return how many stored records had their life capped; known once the frame was written."""
         return int(self.counts.get["capped"]) if self._capping else 0
 
     @property
     def late_rows(self) -> int:
-        """How many stored records came to be before their slot; known then as well."""
+        """Return how many stored records are older than their slot; known once the frame was written."""
         return int(self.counts.get["late"]) if self._counts_late else 0
 
     def _broken_rule(self, limit: str) -> str:
-        """The number of the first broken rule, or NULL."""
+        """Return the number of the first broken rule, or NULL."""
         axis = self.definition.axis
         slot_end = f"(ins_slot + 1L) * {long(axis.interval_us)} + {long(axis.epoch_us)}"
         broken = {
@@ -136,7 +136,7 @@ class Judge:
         return f"case {cases} end"
 
     def _fate(self) -> str:
-        """0 for stored and quarantined records, else the code of the fate."""
+        """Return 0 for stored and quarantined records, else the code of the fate."""
         dead = "false" if self.plan.watermark is None else f"exp_slot <= {long(self.plan.watermark)}"
         return (
             f"case when __tw_forgotten then {FORGOTTEN} when __tw_rule is not null then 0 "
@@ -163,14 +163,14 @@ class Judge:
         )
 
     def _kept(self) -> str:
-        """Whether a record that is not stored goes on with its values."""
+        """Return the condition under which an unstored record goes on with its values."""
         first = self.plan.unstored_from
         if first is None:
             return "false"
         return f"(__tw_fate in ({SHORT_LIVED}, {DEAD_ON_ARRIVAL}) and ins_slot >= {long(first)})"
 
     def _inserted_us(self, batch: DataFrame) -> str:
-        """When the record came: its own column, or the start of its slot."""
+        """Return when the record came: its own column, or the start of its slot."""
         if self.file.inserted_at:
             return _micros_of(batch, self.file.inserted_at, "inserted_at")
         axis = self.definition.axis
@@ -181,7 +181,7 @@ class Judge:
 
 
 def marked_forgotten(frame: DataFrame, tombstones: Sequence[Tombstone], salt: str, spark: SparkSession) -> DataFrame:
-    """The frame with `__tw_forgotten`: whether a tombstone covers the record."""
+    """Return the frame with `__tw_forgotten`: whether a tombstone covers the record."""
     covered = []
     bounds: dict[tuple[str, ...], dict[str, int]] = {}
     for one in tombstones:
@@ -197,7 +197,7 @@ def marked_forgotten(frame: DataFrame, tombstones: Sequence[Tombstone], salt: st
 
 
 def _micros_of(batch: DataFrame, expression: str, role: str) -> str:
-    """A moment that the archive file names, in microseconds, as SQL.
+    """Return a moment that the archive file names, in microseconds, as SQL.
 
     Text that is no timestamp becomes NULL, which the rules judge; a number is refused, for its unit is unknown.
     """

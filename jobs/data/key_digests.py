@@ -1,7 +1,7 @@
-"""The digests of keys that somebody names: the same as those of the records that have them, for every type of key.
+"""Digests of keys that somebody names: the same as those of the records that have them, for every type of key.
 
-What is named, a value or its text, becomes a value of the column's type before Spark sees it; from there on its digest
-is computed by the same expression as a record's.
+A named value or its text becomes a value of the column's type before Spark sees it. From there on, the same expression
+computes its digest as a record's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidewheel.storage.snapshot import Snapshot
 
 
 def key_digests(spark: SparkSession, snapshot: Snapshot, keys: Iterable[Sequence[Any]]) -> list[str]:
-    """The digests of keys; what is no value of the key's type is refused."""
+    """Return the digests of keys; refuse what is no value of the key's type."""
     definition = snapshot.definition
     kinds = columns_of(snapshot)
     typed = spark.createDataFrame(
@@ -35,7 +35,7 @@ def key_digests(spark: SparkSession, snapshot: Snapshot, keys: Iterable[Sequence
 
 
 def record_digests(spark: SparkSession, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
-    """The digests of records by some of their columns, in the order of the rows."""
+    """Return the digests of records by some of their columns, in the order of the rows."""
     kinds = columns_of(snapshot)
     frame = numbered_frame(spark, rows.select(columns))
     cast = (f"cast({quoted(name)} as {kinds[name].dataType.simpleString()}) as {quoted(name)}" for name in columns)
@@ -45,7 +45,7 @@ def record_digests(spark: SparkSession, snapshot: Snapshot, columns: Sequence[st
 
 
 def _typed(key: Sequence[Any], snapshot: Snapshot) -> Iterable[tuple[Any, ...]]:
-    """A key as values of its columns; 0.0 and -0.0 are equal and have two digests: both are meant."""
+    """Return a key as values of its columns; 0.0 and -0.0 are equal and have two digests, so both are meant."""
     names = snapshot.definition.key
     if len(key) != len(names):
         raise InvalidInput(

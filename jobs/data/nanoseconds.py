@@ -1,7 +1,7 @@
 """Parquet files whose moments are whole nanoseconds, as pandas writes them: read to the microsecond.
 
-Spark knows no such moments. Told to, it reads them as the numbers they are, and what says which columns they were is
-the files' footers. A moment is cut off, never rounded up, so no life is prolonged.
+Spark knows no such moments. With an option it reads them as numbers, and the files' footers say which columns these
+are. A moment is cut off, never rounded up, so no life is prolonged.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _REMEDY = 'write all of them alike; from pandas in microseconds: to_parquet(...,
 def with_moments(
     spark: SparkSession, source: Source, reader: DataFrameReader, frame: DataFrame, path: str | None
 ) -> DataFrame:
-    """What Spark reads from Parquet files, with the columns of nanoseconds as moments. Cost: one footer, as a rule."""
+    """Return Spark's frame of Parquet files, with columns of nanoseconds as moments. Cost: one footer, as a rule."""
     nanos = _nanos_in(spark, frame.inputFiles())
     return _moments_of(reader, source, path, nanos) if nanos else frame
 
 
 def _nanos_in(spark: SparkSession, addresses: Sequence[str]) -> tuple[str, ...]:
-    """The columns of nanoseconds in files. Cost: one footer; all of them if it has any."""
+    """Return the columns of nanoseconds in files. Cost: one footer; all of them if it has any."""
     ordered = sorted(addresses)
     kinds = (one for one in (_nanos_of(spark, _path(spark, address)) for address in ordered) if one is not None)
     first = next(kinds, ())
@@ -50,7 +50,7 @@ def _nanos_in(spark: SparkSession, addresses: Sequence[str]) -> tuple[str, ...]:
 
 
 def _moments_of(reader: DataFrameReader, source: Source, path: str | None, nanos: Collection[str]) -> DataFrame:
-    """What Spark reads, with the columns of nanoseconds as moments; as numbers where the schema asks for that."""
+    """Return the frame with columns of nanoseconds as moments; as numbers where the schema asks for that."""
     if source.schema:
         asked = reader.schema(source.schema).load(path).schema
         plain = StructType([StructField(f.name, LongType()) if f.name in nanos else f for f in asked])
@@ -62,9 +62,9 @@ def _moments_of(reader: DataFrameReader, source: Source, path: str | None, nanos
 
 
 def _nanos_of(spark: SparkSession, path: Any) -> tuple[str, ...] | None:
-    """The columns of nanoseconds in a file; None for one of no bytes, which Spark passes over.
+    """Return the columns of nanoseconds in a file; None for one of no bytes, which Spark skips.
 
-    Every update asks, and every call into the JVM takes its time: the columns are walked only if there are such.
+    Every update asks, and every call into the JVM takes time: the columns are walked only if there are such.
     """
     file = _java_class(spark, "org.apache.parquet.hadoop.util.HadoopInputFile").fromPath(
         path,
@@ -89,7 +89,7 @@ def _path(spark: SparkSession, address: str) -> Any:
 
 
 def _java_class(spark: SparkSession, name: str) -> Any:
-    """Asked for by its whole name: one call, where every dot would be one."""
+    """Return a class, asked for by its whole name: that is one call, where every dot would be one."""
     return getattr(spark._jvm, name)
 
 

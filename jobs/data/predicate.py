@@ -1,7 +1,7 @@
-"""The predicate of a forget: one condition over a record's own columns, which gives the same answer whenever asked.
+"""The predicate of a forget: one condition over a record's own columns, with the same result on every call.
 
-It is computed several times, to find the records, to name them in tombstones and to leave them out. Were one of these
-computations to differ, by chance or by the clock, records would go that no tombstone keeps out.
+It is computed several times: to find the records, to name them in tombstones and to keep them out. If one of these
+computations differed, by chance or by the clock, records would leave that no tombstone keeps out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CLOCKS = frozenset({"CurrentTimestamp", "Now", "CurrentDate", "LocalTimestamp",
 
 
 def check_predicate(where: str, columns: StructType, spark: SparkSession) -> None:
-    """Refuse what is no condition over the columns. Cost: no job."""
+    """Refuse a text that is no condition over the columns. Cost: no job."""
     columns = _own(columns)
     try:
         chosen: Any = spark.createDataFrame([], columns).where(where)
@@ -41,7 +41,7 @@ def check_predicate(where: str, columns: StructType, spark: SparkSession) -> Non
 
 @contextmanager
 def computing(where: str, columns: StructType, state: str = NOTHING_CHANGED) -> Iterator[None]:
-    """A value for which the predicate cannot be computed is the predicate's fault, not the archive's."""
+    """Blame the predicate, not the archive, for a value that it cannot be computed for."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
@@ -51,7 +51,7 @@ def computing(where: str, columns: StructType, state: str = NOTHING_CHANGED) -> 
 
 
 def _own(columns: StructType) -> StructType:
-    """Without what a job adds for its own use."""
+    """Return the columns without those that a job adds for its own use."""
     return StructType([field for field in columns if not field.name.startswith("__tw_")])
 
 
@@ -64,7 +64,7 @@ def _wrong(where: str, columns: StructType, why: str, state: str) -> TidewheelEr
 
 
 def _kinds_in(expression: Any) -> Iterator[str]:
-    """The kinds of an expression and of all within it, as Spark calls them."""
+    """Yield the kinds of an expression and of all within it, as Spark calls them."""
     waiting = [expression]
     while waiting:
         one = waiting.pop()

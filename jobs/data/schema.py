@@ -26,13 +26,13 @@ _NAME_REFUSED = frozenset(" ,;{}()=")
 
 
 def columns_of(snapshot: Snapshot) -> StructType:
-    """The columns people put in, as Spark types."""
+    """Return the columns people put in, as Spark types."""
     fields = [json.loads(field.to_json()) for field in snapshot.columns]
     return StructType.fromJson({"type": "struct", "fields": fields})
 
 
 def full_schema_of(snapshot: Snapshot, new: Sequence[StructField] = ()) -> StructType:
-    """Every column of a data file: those people put in, then tidewheel's; all nullable, as files may be older."""
+    """Return every column of a data file: people's, then tidewheel's; all nullable, as files may be older."""
     fields = [json.loads(field.to_json()) for field in snapshot.schema.fields if field.name not in PARTITION_COLUMNS]
     known = StructType.fromJson({"type": "struct", "fields": fields}).fields
     after = len(snapshot.columns)
@@ -40,7 +40,7 @@ def full_schema_of(snapshot: Snapshot, new: Sequence[StructField] = ()) -> Struc
 
 
 def delta_fields(schema: StructType) -> list[Field]:
-    """Spark's columns as Delta's, without those that reading adds, all nullable, without metadata."""
+    """Return Spark's columns as Delta's, without those that reading adds, all nullable, without metadata."""
     plain = StructType([StructField(f.name, f.dataType, True) for f in schema.fields if f.name not in ADDED_BY_READING])
     refuse_unknown_kinds(plain)
     return list(Schema.from_json(plain.json()).fields)

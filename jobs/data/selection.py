@@ -1,4 +1,4 @@
-"""What a forget selects, as Spark computes it: a mark on every record that matches."""
+"""The selection of a forget, as Spark computes it: a mark on every record that matches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EVER = (1 << 62) - 1
 
 
 def matched(frame: DataFrame, selection: Selection, spark: SparkSession, snapshot: Snapshot) -> DataFrame:
-    """The frame with `__tw_forgotten`: whether the selection matches the record."""
+    """Return the frame with `__tw_forgotten`: whether the selection matches the record."""
     if selection.where:
         check_predicate(selection.where, frame.schema, spark)
         return frame.withColumn("__tw_forgotten", F.coalesce(F.expr(selection.where), F.lit(False)))

@@ -1,4 +1,4 @@
-"""Which rows of a side table a forget selects, by Spark: their values are people's columns, or JSON of them."""
+"""The rows of a side table that a forget selects, by Spark: their values are people's columns, or JSON of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_STORED = ("cast(null as bigint) as exp_slot", "cast(null as timestamp) as va
 
 
 def selected_rows(side: SideTable, snapshot: Snapshot, selection: Selection, rows: pa.Table) -> dict[int, str]:
-    """The positions of the rows whose records are selected, with the digests that know these whole."""
+    """Return the positions of the rows whose records are selected, with the digests of these whole records."""
     spark, columns = open_session(), columns_of(snapshot)
     names = [side.record] if side.record else [name for name in columns.fieldNames() if name in rows.column_names]
     given = rows.select([side.slot, *names]).rename_columns(["ins_slot", *names])
@@ -34,7 +34,7 @@ def selected_rows(side: SideTable, snapshot: Snapshot, selection: Selection, row
 
 
 def _from_json(frame: DataFrame, column: str, columns: StructType) -> DataFrame:
-    """People's columns out of their JSON, in which bytes are written as hex digits."""
+    """Return people's columns from their JSON, in which bytes are written as hex digits."""
     written = StructType([StructField(f.name, _as_written(f)) for f in columns.fields])
     values = frame.withColumn("__tw_values", F.from_json(quoted(column), written))
     own = [
@@ -50,6 +50,6 @@ def _as_written(field: StructField) -> DataType:
 
 
 def _whole(frame: DataFrame, columns: StructType) -> DataFrame:
-    """The frame with NULL in the columns that came after it."""
+    """Return the frame with NULL in the columns that came after it."""
     absent = {f.name: F.lit(None).cast(f.dataType) for f in columns.fields if f.name not in frame.columns}
     return frame.withColumns(absent) if absent else frame

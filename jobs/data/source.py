@@ -1,7 +1,7 @@
-"""The source: one DataFrame for a batch of slots, each record tagged with its slot, and where it came from.
+"""The source: one DataFrame for a batch of slots, each record tagged with its slot, and its lineage.
 
-Whatever the kind, a run over several slots is the union of its single-slot batches, so any grouping of slots into
-runs brings the same records.
+Whatever the kind, a run over several slots is the union of its single-slot batches, so any grouping of slots into runs
+brings the same records.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MISSING_NAMED_MAX = 5
 class SourceBatch:
     """The records of some slots with their `ins_slot`, as the source gives them, and the lineage of each slot.
 
-    Frames may differ in their columns: a source changes in the course of time.
+    Frames may differ in their columns: a source changes over time.
     """
 
     frames: tuple[DataFrame, ...]
@@ -50,7 +50,7 @@ class SourceBatch:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a topic is cut by: the offsets of slots that were read before, and now."""
+    """The facts that cut a topic into slots: the offsets of slots that were read before, and now."""
 
     offsets: Mapping[int, SlotOffsets]
     now_us: int
@@ -63,7 +63,7 @@ def read_batch(
     schema: StructType | None = None,
     seen: Seen | None = None,
 ) -> SourceBatch:
-    """The batch of the slots; `schema` is what an empty source looks like, `seen` what a topic is cut by."""
+    """Return the batch of the slots; `schema` is for an empty source, `seen` cuts a topic into slots."""
     readers = {
         SourceKind.FILES: _read_files,
         SourceKind.READER: _read_interval,
@@ -83,7 +83,7 @@ def read_batch(
 
 
 def refuse_missing(file: ArchiveFile, slots: Sequence[int], found: Collection[int]) -> None:
-    """Refuse slots of which a reader gave no row. It is asked once for all slots: what came shows which have data."""
+    """Refuse slots for which a reader gave no row. It is asked once for all slots: the rows show which have data."""
     source, axis = file.source, file.axis
     absent = [slot for slot in slots if slot not in found]
     if source.kind is not SourceKind.READER or source.missing != "fail" or not absent:
@@ -98,7 +98,7 @@ def refuse_missing(file: ArchiveFile, slots: Sequence[int], found: Collection[in
 
 
 def unreadable(file: ArchiveFile, error: Exception) -> TidewheelError:
-    """What Spark says about a source, in one sentence."""
+    """Return the error for a source that Spark cannot read, in one sentence."""
     said = first_line(error)
     return machine_fault(str(error), f"while reading the source of archive {file.name}", said) or InvalidInput(
         f"the source of archive {file.name} cannot be read: {said}. Nothing was changed",
@@ -195,7 +195,7 @@ def _callable(name: str) -> Callable[..., Any]:
 
 
 def _empty(spark: SparkSession, file: ArchiveFile, schema: StructType | None) -> DataFrame:
-    """A batch without records."""
+    """Return a batch without records."""
     if schema is None and file.source.schema:
         schema = columns_declared(spark, file.source)
     if schema is None:
@@ -207,13 +207,13 @@ def _empty(spark: SparkSession, file: ArchiveFile, schema: StructType | None) ->
 
 
 def columns_declared(spark: SparkSession, source: Source) -> StructType:
-    """The columns of the schema in the archive file, under the names that the archive has for them."""
+    """Return the columns of the schema in the archive file, under the archive's names for them."""
     named = _renamed(spark.createDataFrame([], source.schema), source).schema
     return StructType([*named.fields, *message_fields(source)])
 
 
 def _renamed(frame: DataFrame, source: Source) -> DataFrame:
-    """The frame with the archive's names for columns; Spark takes names without regard to case."""
+    """Return the frame with the archive's names for columns; Spark ignores the case of names."""
     found = {name.lower() for name in frame.columns}
     gone = {name.lower() for name in source.rename}
     taken = [new for old, new in source.rename.items() if old.lower() in found and new.lower() in found - gone]
@@ -226,7 +226,7 @@ def _renamed(frame: DataFrame, source: Source) -> DataFrame:
 
 
 def _cleaned(frame: DataFrame, file: ArchiveFile) -> DataFrame:
-    """Column names checked; timestamps without a zone read as UTC."""
+    """Check column names, and read timestamps without a zone as UTC."""
     names = [name for name in frame.columns if name != "ins_slot" or frame.columns.count("ins_slot") > 1]
     own = {TEXT_COLUMN} if file.source.format in (*TEXT_FORMATS, "kafka") else set()
     taken = sorted({n for n in names if n.lower() in RESERVED_COLUMNS or n.startswith("__tw_")} - own)

@@ -1,8 +1,7 @@
 """The files of a batch: listed before Spark reads them, and compared with a second listing when all is read.
 
 Spark opens a file by its path, once for each part and each pass, and reads as far as the first listing said. A file
-that is exchanged meanwhile would be stored as a mixture of two, or cut; so the batch is that of unchanged files, or
-refused.
+that is exchanged meanwhile would be stored as a mixture of two, or cut. So a batch of changed files is refused.
 """
 
 from __future__ import annotations

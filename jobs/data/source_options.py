@@ -1,4 +1,4 @@
-"""Options of a source as its archive file has them, with what they take from the environment."""
+"""Options of a source as its archive file has them, with values from the environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENVIRONMENT = re.compile(r"\$\{ENV:([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def with_environment(options: Mapping[str, str]) -> dict[str, str]:
-    """The options, with ${ENV:NAME} replaced."""
+    """Return the options, with ${ENV:NAME} replaced."""
     return {key: _ENVIRONMENT.sub(_from_environment, str(value)) for key, value in options.items()}
 
 

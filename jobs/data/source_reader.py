@@ -1,7 +1,7 @@
-"""What Spark's readers need beside the options of an archive file: jars, a driver's name, and time as it is meant.
+"""Spark's readers, with what they need beside the options of an archive file: jars, a driver, the right time zone.
 
-A JDBC source gives timestamps without a zone as they stand there, to be read as UTC like everywhere; left to itself
-Spark takes them for the local time of the machine. A Delta source is read at one version, which the lineage names.
+A JDBC source gives timestamps without a zone, to be read as UTC like everywhere; by default Spark takes them for the
+local time of the machine. A Delta source is read at one version, which the lineage names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def loaded(
     known: Collection[str],
     path: str | None = None,
 ) -> DataFrame:
-    """What Spark reads from a source; of text also each record's own, in `TEXT_COLUMN`, if a part cannot be parsed.
+    """Return the frame that Spark reads; for text also each unparsed record's own text, in `TEXT_COLUMN`.
 
     `known` are the archive's columns: where Spark's own name for that text is one of them, people keep it themselves.
     """
@@ -56,7 +56,7 @@ def loaded(
 
 
 def options_of(source: Source) -> dict[str, str]:
-    """Reader options, with ${ENV:NAME} replaced from the environment, and what they leave out."""
+    """Return reader options, with ${ENV:NAME} replaced from the environment, and the defaults added."""
     given = with_environment(source.options)
     known = {key.lower(): value for key, value in given.items()}
     for start, (jars, driver) in _DRIVERS.items():
@@ -73,7 +73,7 @@ def options_of(source: Source) -> dict[str, str]:
 
 
 def place_of(source: Source, options: Mapping[str, str]) -> str:
-    """Where a source lies, for the lineage; nothing that could be a secret."""
+    """Return the place of a source, for the lineage; nothing that could be a secret."""
     known = {key.lower(): value for key, value in options.items()}
     parts = [known.get("path", source.format)]
     parts += [" ".join(known["dbtable"].split())[:_PLACE_MAX]] if "dbtable" in known else []
@@ -82,7 +82,7 @@ def place_of(source: Source, options: Mapping[str, str]) -> str:
 
 
 def _newest_version(path: str) -> dict[str, str]:
-    """The version to stay at; none for a table that is missing, or in a place that only Spark knows."""
+    """Return the version to stay at; none for a table that is missing, or in a place that only Spark knows."""
     try:
         entries = list_log(Location.of(path)).entries
     except (OSError, InvalidInput):

@@ -1,8 +1,8 @@
-"""Rows to tasks: what `indexing.core.sharing` decides, as a number that Spark computes for each row.
+"""Rows to tasks: the decision of `indexing.core.sharing`, as a number that Spark computes for each row.
 
-Where a sub-index is cut between tasks, the key to cut at comes from the files it is rewritten from: their footers
-tell the bounds of row groups of 1 MiB. A key that is not there, or not the best, makes tasks uneven and loses no row:
-a row's task depends on the row alone.
+If a sub-index is cut between tasks, the key to cut at comes from the files it is rewritten from: their footers have the
+bounds of row groups of 1 MiB. A missing or poor key makes tasks uneven and loses no row: a row's task depends on the
+row alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class SourceKeys:
         return frozenset(file.subindex for file in self.files)
 
     def below(self, subindex: SubIndex, shares: Sequence[float]) -> list[str]:
-        """Keys, as SQL, below which about these shares of a sub-index's rows lie. Cost: the footers of its files."""
+        """Return keys, as SQL, that have about these shares of a sub-index's rows below.
+
+        Cost: the footers of its files.
+        """
         groups = sorted(group for file in self.files if file.subindex == subindex for group in self._groups(file))
         rows = sum(rows for _, rows in groups)
         keys: list[str] = []
@@ -54,7 +57,7 @@ class SourceKeys:
         return keys
 
     def _groups(self, file: FileFact) -> Iterator[tuple[Any, int]]:
-        """The least key and the rows of every row group that tells."""
+        """Return the least key and the rows of every row group that has them."""
         with pq.ParquetFile(self.location.filesystem.open_input_file(self.location.child(file.path))) as parquet:
             metadata = parquet.metadata
             names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
@@ -68,7 +71,7 @@ class SourceKeys:
 def spread_out(
     frame: DataFrame, order: Sequence[str], sizes: Mapping[SubIndex, int], keys: SourceKeys, target_bytes: int
 ) -> DataFrame:
-    """Every sub-index, or range of its keys, to one task, the tasks even."""
+    """Give every sub-index, or range of its keys, to one task, so that the tasks are even."""
     cores = frame.sparkSession.sparkContext.defaultParallelism
     total = sum(sizes.values())
     if any(size > 2 * target_bytes for at, size in sizes.items() if at not in keys.subindices):
@@ -88,7 +91,7 @@ def spread_out(
 
 
 def cut_task(subindex: SubIndex, pieces: Sequence[Piece], keys: SourceKeys) -> str:
-    """The task of a row of a sub-index that is cut, as SQL; NULL for the rows of others."""
+    """Return the task of a row of a sub-index that is cut, as SQL; NULL for the rows of others."""
     below = keys.below(subindex, [piece.until for piece in pieces[:-1]])
     steps = [f"when {quoted(keys.column)} < {key} then {piece.task}" for key, piece in zip(below, pieces, strict=False)]
     last = pieces[len(below)].task
@@ -97,5 +100,5 @@ def cut_task(subindex: SubIndex, pieces: Sequence[Piece], keys: SourceKeys) -> s
 
 
 def _number(layout: int, g: int, e: int) -> int:
-    """A sub-index as one whole number, the same as `NUMBER` in Spark."""
+    """Return a sub-index as one whole number, the same as `NUMBER` in Spark."""
     return layout * (1 << 40) + g * (1 << 20) + e

@@ -1,4 +1,4 @@
-"""Rows that are stored, as Spark's frames: what stays of files that are rewritten, placed where it belongs."""
+"""Stored rows as Spark's frames: the remaining rows of rewritten files, placed where they belong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidewheel.storage.snapshot import Snapshot
 
 
 def kept_frames(spark: SparkSession, snapshot: Snapshot, plan: Plan, new: Sequence[StructField]) -> list[DataFrame]:
-    """What stays of the files that an update rewrites, by generation, each row placed as its generation says."""
+    """Return the remaining rows of the files that an update rewrites, by generation, each placed by its own."""
     kept = ["true"]
     if plan.watermark is not None:
         kept.append(f"exp_slot > {long(plan.watermark)}")
@@ -31,13 +31,13 @@ def kept_frames(spark: SparkSession, snapshot: Snapshot, plan: Plan, new: Sequen
 
 
 def read_files(spark: SparkSession, snapshot: Snapshot, paths: list[str], new: Sequence[StructField] = ()) -> DataFrame:
-    """Data files as rows, without the partition columns that their folders name; new columns are NULL in them."""
+    """Return data files as rows, without the partition columns of their folders; new columns are NULL in them."""
     reader = spark.read.schema(full_schema_of(snapshot, new)).option("recursiveFileLookup", "true")
     return reader.parquet(*snapshot.location.spark_paths(paths))
 
 
 def placed(frame: DataFrame, generation: Generation) -> DataFrame:
-    """Rows with the sub-index they belong to under a generation."""
+    """Return rows with the sub-index they belong to under a generation."""
     layout = generation.layout
     return frame.selectExpr(
         "*", f"{generation.number} as layout", f"{row_of(layout)} as g", f"{column_of(layout)} as e"

@@ -1,6 +1,6 @@
-"""What a Kafka broker says of a topic: its partitions, what is left of each, and the offsets at some moments.
+"""A Kafka broker's facts about a topic: its partitions, the rest of each, and the offsets at some moments.
 
-Asked by librdkafka, which needs no Java: whoever only waits for a slot starts none.
+librdkafka asks for them, which needs no Java: waiting for a slot starts none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def asked(file: ArchiveFile, slots: Sequence[int], now_us: int) -> Topic:
-    """The topic of an archive's source, with what its slots may need. Cost: a few requests, and one for each moment."""
+    """Return the topic of an archive's source, as far as its slots may need.
+
+    Cost: a few requests, one more for each moment.
+    """
     with needed("to read a Kafka topic"):
         from confluent_kafka import KafkaException
     broker = _Broker(file)
@@ -77,7 +80,10 @@ class _Broker:
         return found
 
     def _asked(self, numbers: Sequence[int], spec: Any) -> dict[int, Future[Any]]:
-        """By partition. The end is that of what is committed: an open transaction hides all after its first message."""
+        """Return answers by partition.
+
+        The end is the committed one: an open transaction hides all after its first message.
+        """
         from confluent_kafka import IsolationLevel, TopicPartition
 
         wanted = {TopicPartition(self.name, number): spec for number in numbers}
@@ -87,7 +93,7 @@ class _Broker:
         return {one.partition: future for one, future in answers.items()}
 
     def _settings(self) -> Mapping[str, str]:
-        """How long the topic keeps messages; nothing where we may not know."""
+        """Return how long the topic keeps messages; nothing if we may not know."""
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import ConfigResource, ResourceType
 
@@ -124,12 +130,12 @@ class _Broker:
 
 
 def _answered(asked: Mapping[int, Future[Any]]) -> dict[int, int]:
-    """By partition, the offsets that were asked for."""
+    """Return the offsets that were asked for, by partition."""
     return {number: future.result().offset for number, future in asked.items()}
 
 
 def _milliseconds(moment_us: int) -> int:
-    """Kafka stamps in whole milliseconds: the first that is not before a moment."""
+    """Return the first whole millisecond, Kafka's unit of stamps, that is not before a moment."""
     return max(0, -(-moment_us // _US_PER_MS))
 
 

@@ -1,4 +1,4 @@
-"""The messages of a topic as Spark reads them: of each slot exactly its offsets, and each message parsed as JSON."""
+"""The messages of a topic as Spark reads them: for each slot exactly its offsets, each message parsed as JSON."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _IS_NO_JSON = f"__tw_json is null or not is_valid_utf8({_VALUE})"
 
 
 def topic_frames(spark: SparkSession, source: Source, readings: Mapping[int, Reading]) -> list[DataFrame]:
-    """One frame for each run of slots that has messages, with `ins_slot`, under the names of the JSON."""
+    """Return one frame for each run of slots that has messages, with `ins_slot`, under the names of the JSON."""
     require("kafka")
     runs = [{slot: readings[slot] for slot in range(first, last + 1)} for first, last in ranges_of(readings)]
     return [_parsed(spark, source, _read(spark, source, run)) for run in runs if any(one.there for one in run.values())]
 
 
 def message_fields(source: Source) -> list[StructField]:
-    """The columns that come from messages beside their values."""
+    """Return the columns that come from messages beside their values."""
     return [StructField(column, _PARTS[part][1]) for part, column in source.message.items()]
 
 
 def with_message_columns(frame: DataFrame, source: Source) -> DataFrame:
-    """The frame with the archive's names for parts of messages; the JSON's columns have theirs already."""
+    """Return the frame with the archive's names for parts of messages; the JSON's columns have theirs already."""
     names = {name.lower() for name in frame.columns}
     if twice := sorted(column for column in source.message.values() if column.lower() in names):
         raise InvalidInput(
@@ -58,7 +58,7 @@ def with_message_columns(frame: DataFrame, source: Source) -> DataFrame:
 
 
 def _read(spark: SparkSession, source: Source, run: Mapping[int, Reading]) -> DataFrame:
-    """The messages of adjacent slots, in one pass over each partition."""
+    """Return the messages of adjacent slots, in one pass over each partition."""
     hull = _hull(run)
     first = {str(number): one[0] for number, one in hull.items()}
     end = {str(number): one[1] for number, one in hull.items()}
@@ -92,7 +92,7 @@ def _hull(run: Mapping[int, Reading]) -> dict[int, OffsetRange]:
 
 
 def _parsed(spark: SparkSession, source: Source, frame: DataFrame) -> DataFrame:
-    """The columns of the JSON, the text of what is none, and the parts of the message that are wanted."""
+    """Return the columns of the JSON, the text of broken messages, and the wanted parts of the message."""
     columns = spark.createDataFrame([], source.schema).schema
     schema = StructType([*columns.fields, StructField(TEXT_COLUMN, StringType())])
     parsed = F.from_json(F.expr(_VALUE), schema, {"columnNameOfCorruptRecord": TEXT_COLUMN})

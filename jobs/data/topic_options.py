@@ -1,5 +1,7 @@
-"""How a topic's broker is reached, for two clients that name things differently: librdkafka asks it for offsets, and
-Spark's connector, which is Java, reads the messages. An archive file uses the first one's names.
+"""A topic's broker for two clients that name options differently.
+
+librdkafka asks the broker for offsets, and Spark's connector, which is Java, reads the messages. An archive file uses
+the names of librdkafka.
 """
 
 from __future__ import annotations
@@ -19,14 +21,14 @@ _MODULES = {
 
 
 def client_options(source: Source) -> dict[str, str]:
-    """For librdkafka: as they are."""
+    """Return the options for librdkafka: as they are."""
     given = with_environment(source.options)
     _login_module(given)
     return given
 
 
 def spark_options(source: Source) -> dict[str, str]:
-    """For Spark's connector. Messages of transactions that were given up are not read."""
+    """Return the options for Spark's connector. It does not read messages of aborted transactions."""
     given = with_environment(source.options)
     options = {f"kafka.{name}": given[name] for name in _SAME if name in given}
     options["kafka.isolation.level"] = "read_committed"
@@ -42,7 +44,7 @@ def spark_options(source: Source) -> dict[str, str]:
 
 
 def _login_module(given: dict[str, str]) -> str:
-    """What Java logs in by; nothing where nobody logs in."""
+    """Return the module that Java logs in by; nothing if nobody logs in."""
     if not given.get("security.protocol", "").upper().startswith("SASL_"):
         return ""
     module = _MODULES.get(given.get("sasl.mechanism", "").upper())

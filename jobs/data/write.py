@@ -1,8 +1,8 @@
-"""Spark writes, the footers tell: files of one attempt, sorted by key, counted from what they hold.
+"""Files of one attempt, written by Spark: sorted by key, and counted from their footers.
 
-Rows meet by sub-index, or by a range of its keys, in one task each (`spread`), sorted by (key, valid_until), so that
-a sub-index is one run of files that are key ranges. The output committer is the renaming one: what a failed task left
-behind is not picked up.
+Rows of a sub-index, or of a range of its keys, meet in one task each (`spread`), sorted by (key, valid_until). So a
+sub-index is one run of files that are key ranges. The output committer is the renaming one: it does not pick up what a
+failed task left behind.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def write_work(
 
 
 def write_unparsed(job: ArchiveJob, frame: DataFrame, folder: str) -> tuple[str, ...]:
-    """What could not be parsed, with its text, beside the attempt's files."""
+    """Write unparsed records, with their text, beside the attempt's files."""
     path = f"{folder}/unparsed"
     try:
         frame.coalesce(1).write.parquet(f"{job.location.spark_uri}/{path}")
@@ -88,7 +88,7 @@ def write_unparsed(job: ArchiveJob, frame: DataFrame, folder: str) -> tuple[str,
 
 
 def _options(location: Location, frame: DataFrame, key: str, file_rows: int, target_bytes: int) -> dict[str, str]:
-    """How Parquet is written there: small row groups, each with a Bloom filter of its keys."""
+    """Return how Parquet is written there: small row groups, each with a Bloom filter of its keys."""
     group_rows = rows_per_group(file_rows, target_bytes)
     options = {
         "compression": "zstd",
@@ -107,7 +107,9 @@ def _options(location: Location, frame: DataFrame, key: str, file_rows: int, tar
 
 
 def key_options(column: str, kind: DataType, group_rows: int) -> dict[str, str]:
-    """A Bloom filter in every row group. Where a dictionary holds all of a group's keys, Parquet writes none.
+    """Return options for a Bloom filter in every row group.
+
+    If a dictionary holds all keys of a group, Parquet writes none.
 
     DuckDB 1.5 loses records by a filter of bytes or floating point, DataFusion by one of truth values: these get none.
     """
@@ -121,7 +123,7 @@ def key_options(column: str, kind: DataType, group_rows: int) -> dict[str, str]:
 
 
 def _end_writers(spark: SparkSession) -> None:
-    """Let go of what is to be discarded: other tasks of the failed job still write, failed writers hold files open."""
+    """Release files to be discarded: other tasks of the failed job still write, failed writers hold files open."""
     tracker = spark.sparkContext._jsc.sc().statusTracker()
     end = monotonic() + TASKS_END_S
     while any(one.numRunningTasks() for one in tracker.getExecutorInfos()) and monotonic() < end:
@@ -131,7 +133,7 @@ def _end_writers(spark: SparkSession) -> None:
 
 
 def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:
-    """A Spark failure by what the caller can do about it."""
+    """Return the error for a Spark failure, by what the caller can do about it."""
     text = str(error)
     said = f"{_deepest(text) or first_line(error)}{_file_read(text)}"
     return machine_fault(text, f"while writing to {job.location.uri}", said) or InvalidInput(
@@ -141,12 +143,12 @@ def _failed(job: ArchiveJob, error: Exception) -> TidewheelError:
 
 
 def _file_read(text: str) -> str:
-    """The file that was being read, where the innermost cause does not name it: an archive of a format that was cut."""
+    """Return the file that was being read, where the innermost cause does not name it: an archive of a cut format."""
     found = _READING.search(text)
     return f", in {unquote(found[1]).removeprefix('file://')}" if found else ""
 
 
 def _deepest(text: str) -> str:
-    """The innermost cause that a Java stack trace names."""
+    """Return the innermost cause that a Java stack trace names."""
     causes = [line.removeprefix("Caused by: ").strip() for line in text.splitlines() if line.startswith("Caused by: ")]
     return causes[-1][:500] if causes else ""

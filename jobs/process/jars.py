@@ -1,4 +1,4 @@
-"""The jars that Spark needs beside its own: where they lie, and how they get there once, at set-up.
+"""The jars that Spark needs beside its own: their place, and the one download at set-up.
 
 Resolving packages at every session start costs seconds and a network; so Spark's own resolver runs once,
 here, and sessions take the files by path. `jars.toml` lists them in sets. The set for Delta is always needed; the
@@ -60,7 +60,7 @@ class JarSet:
 
 @cache
 def jar_sets() -> Mapping[str, JarSet]:
-    """The sets by name."""
+    """Return the sets by name."""
     text = Path(__file__).with_name("jars.toml").read_text(encoding="utf-8")
     return {
         name: JarSet(
@@ -71,7 +71,7 @@ def jar_sets() -> Mapping[str, JarSet]:
 
 
 def cache_dir() -> Path:
-    """The directory the jars lie in: $TIDEWHEEL_JARS, or one under the user's cache."""
+    """Return the directory of the jars: $TIDEWHEEL_JARS, or one under the user's cache."""
     if named := os.environ.get("TIDEWHEEL_JARS"):
         return Path(os.path.expanduser(named)).resolve()
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -79,13 +79,13 @@ def cache_dir() -> Path:
 
 
 def jar_paths() -> tuple[Path, ...]:
-    """The jars, for `spark.jars`; NotInstalled if set-up has not fetched Delta's. Never touches the network."""
+    """Return the jars, for `spark.jars`; NotInstalled if set-up has not fetched Delta's. Never touches the network."""
     require(ALWAYS)
     return tuple(path for one in jar_sets().values() if not one.missing for path in one.paths)
 
 
 def require(name: str) -> None:
-    """NotInstalled, with the command that fetches it, unless a set is there whole."""
+    """Raise NotInstalled, with the command that fetches it, unless a set is there whole."""
     wanted = jar_sets()[name]
     if missing := [jar for one in (name, *wanted.needs) for jar in jar_sets()[one].missing]:
         raise NotInstalled(
@@ -96,7 +96,7 @@ def require(name: str) -> None:
 
 
 def fetch_jars(names: Iterable[str] = ()) -> tuple[Path, ...]:
-    """Bring Delta's jars and the named sets into the cache, unless there; a jar appears in it whole or not at all."""
+    """Fetch Delta's jars and the named sets into the cache, unless there; a jar appears in it whole or not at all."""
     wanted = {ALWAYS, *names}
     if unknown := wanted - jar_sets().keys():
         raise InvalidInput(f"there are no jars called {', '.join(unknown)}", f"known are {', '.join(jar_sets())}")
@@ -106,7 +106,7 @@ def fetch_jars(names: Iterable[str] = ()) -> tuple[Path, ...]:
 
 
 def fetch_set(wanted: JarSet) -> None:
-    """Bring one set into its folder, unless it is there."""
+    """Fetch one set into its folder, unless it is there."""
     target = wanted.folder
     if all(_is_intact(target / _file_name(resolved), digest) for resolved, digest in wanted.sha256.items()):
         return
@@ -125,7 +125,7 @@ def fetch_set(wanted: JarSet) -> None:
 
 
 def _file_name(resolved: str) -> str:
-    """A jar's name without its group, as it lies in the cache."""
+    """Return a jar's name without its group, as it lies in the cache."""
     return resolved.partition("_")[2]
 
 
@@ -134,7 +134,7 @@ def _is_intact(jar: Path, digest: str) -> bool:
 
 
 def _resolve(wanted: JarSet, staging: Path) -> str:
-    """Let Spark resolve the packages into `staging`/ivy; gives what it printed.
+    """Let Spark resolve the packages into `staging`/ivy; return what it printed.
 
     spark-submit on an empty program does that and ends, without starting a session.
     """
@@ -176,13 +176,13 @@ def _resolve(wanted: JarSet, staging: Path) -> str:
 
 
 def _gist(log: str) -> str:
-    """The end of the resolver's talk, without Java's stack."""
+    """Return the end of the resolver's output, without Java's stack."""
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
     return "\n".join(f"  {line}" for line in lines[-12:])
 
 
 def main() -> None:
-    """`python -m tidewheel.jobs.process.jars [set...] [classes]`, also installed as `tidewheel-setup`."""
+    """Run `python -m tidewheel.jobs.process.jars [set...] [classes]`, also installed as `tidewheel-setup`."""
     given = _command_line().parse_args().sets
     names = [name for name in given if name != CLASSES]
     try:
@@ -214,7 +214,7 @@ def _command_line() -> argparse.ArgumentParser:
 
 
 def _require_class_archive() -> None:
-    """A class archive is of one Java."""
+    """Refuse a class archive of another Java."""
     from tidewheel.jobs.process.java_needs import require_java
     from tidewheel.jobs.process.quick_start import class_archive
 
@@ -226,7 +226,7 @@ def _require_class_archive() -> None:
 
 
 def _way_to_classes() -> str:
-    """Said to who has no class archive: it costs as much as two updates, and is not for those who never update here."""
+    """Tell users without a class archive how to make one: it costs two updates, and helps only those who update."""
     from tidewheel.jobs.process.quick_start import class_archive
 
     archive = class_archive()

@@ -43,7 +43,7 @@ def start_java() -> JavaWords | None:
 
 
 def _connected(port: int, secret: str, process: Popen[bytes]) -> Any:
-    """PySpark's end of the line, as it makes it for a Java that is there already."""
+    """Return PySpark's end of the line, as PySpark makes it for a Java that is there already."""
     known = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     os.environ.update(known)
     try:
@@ -56,14 +56,14 @@ def _connected(port: int, secret: str, process: Popen[bytes]) -> Any:
 
 
 def _gist(lines: Sequence[bytes]) -> str:
-    """The first line that says what is wrong; nothing if Java ended without a word."""
+    """Return the first line that says what is wrong; nothing if Java ended without a word."""
     telling = [line for line in lines if not line.startswith(_OPTIONS_NEWS) and not _SCRIPT_AT_A_LOSS.search(line)]
     said = [line.decode(errors="replace").strip() for line in telling]
     return next((line for line in said if line), "")
 
 
 def _no_java(said: str) -> TidewheelError:
-    """The JVM ended before it could be talked to."""
+    """Return the error for a JVM that ended before it could be talked to."""
     refused = machine_fault(said, "while Java started")
     if refused is not None:
         return refused
@@ -78,7 +78,7 @@ def _no_java(said: str) -> TidewheelError:
 
 
 def not_started(error: Exception) -> TidewheelError:
-    """The error to tell when Java runs and Spark does not start in it."""
+    """Return the error to raise when Java runs and Spark does not start in it."""
     said = first_line(error).rstrip(".")
     return (
         spark_lost(error, "Nothing was changed")
@@ -91,7 +91,7 @@ def not_started(error: Exception) -> TidewheelError:
 
 
 def spark_lost(error: Exception, state: str) -> TidewheelError | None:
-    """The error to tell if the Java process that was started here has ended; None if it is there."""
+    """Return the error to raise if the Java process that was started here has ended; None if it is there."""
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None:
         return None
@@ -109,7 +109,7 @@ def spark_lost(error: Exception, state: str) -> TidewheelError | None:
 
 
 def first_line(error: Exception) -> str:
-    """The line of a Spark error that says something."""
+    """Return the line of a Spark error that says something."""
     text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
     lines = [line.strip() for line in (text or type(error).__name__).splitlines() if line.strip()]
     return lines[0][:500] if lines else type(error).__name__

@@ -1,7 +1,7 @@
-"""What Java needs of this machine, asked without starting it: that it is there, and a folder it may run libraries from.
+"""Java's needs of this machine, checked without starting it: Java itself, and a folder it may run libraries from.
 
-Java brings Zstandard, Snappy and LZ4 as libraries of the system. It writes them into its temporary folder and maps
-them as code. Containers and hardened machines mount /tmp without that right (`noexec`), and then not one file can be
+Java brings Zstandard, Snappy and LZ4 as libraries of the system. It writes them into its temporary folder and maps them
+as code. Containers and hardened machines mount /tmp without that right (`noexec`), and then not one file can be
 written.
 """
 
@@ -37,7 +37,7 @@ def require_java() -> None:
 
 
 def options_given(environment: Mapping[str, str]) -> str:
-    """All that the user tells Java by other ways than ours."""
+    """Return all options that users give Java by other ways than ours."""
     given = [environment.get(name, "") for name in _JAVA_OPTIONS]
     if "SPARK_CONF_DIR" in environment:
         defaults = Path(environment["SPARK_CONF_DIR"], "spark-defaults.conf")
@@ -46,9 +46,9 @@ def options_given(environment: Mapping[str, str]) -> str:
 
 
 def library_folder(environment: Mapping[str, str], *, is_driver: bool = True) -> Path:
-    """Where Java unpacks its libraries: where the user says, else the first folder that lets a driver run them.
+    """Return the folder for Java's libraries: the user's, else the first one that lets a driver run them.
 
-    Others than drivers are not started by us, and take what they are told or Java's own choice.
+    We start drivers only: other processes keep the folder they are told, or Java's own choice.
     """
     if said := _GIVEN_FOLDER.findall(options_given(environment)):
         candidates = [Path(said[-1].strip('"'))]
@@ -68,14 +68,14 @@ def library_folder(environment: Mapping[str, str], *, is_driver: bool = True) ->
 
 
 def library_options(environment: Mapping[str, str]) -> list[str]:
-    """The option that leads Java there, where its own choice does not serve."""
+    """Return the option that leads Java there, if its own choice does not serve."""
     folder = library_folder(environment)
     settled = str(folder) == _DEFAULT_FOLDER or _GIVEN_FOLDER.search(options_given(environment))
     return [] if settled else [f'-Djava.io.tmpdir="{folder}"']
 
 
 def may_execute(folder: Path) -> bool:
-    """Whether a file of this folder can be mapped as code: tried, for a mount's options do not tell all."""
+    """Tell whether a file of this folder can be mapped as code: tried, for a mount's options do not tell all."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"\0")
@@ -87,7 +87,7 @@ def may_execute(folder: Path) -> bool:
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Java's own choice first, then where Spark keeps what it shuffles, then where the jars lie."""
+    """Yield Java's own choice first, then Spark's shuffle folders, then the folder of the jars."""
     yield Path(_DEFAULT_FOLDER)
     yield from (Path(one) for one in environment.get("SPARK_LOCAL_DIRS", "").split(",") if one)
     yield Path(tempfile.gettempdir())

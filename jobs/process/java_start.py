@@ -1,6 +1,6 @@
 """Spark's Java is started before anything of PySpark is imported: the two take about as long, and go side by side.
 
-What Java says while it starts is kept, for it tells why it does not; once Spark stands, all goes to our standard error.
+Java's output while it starts is kept, for it tells why it fails; once Spark runs, all goes to our standard error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DEAF_TO_CTRL_C = ("/bin/sh", "-c", "trap '' INT && exec \"$@\"", "sh")
 
 
 class JavaWords:
-    """What Java says on its standard error."""
+    """The lines that Java writes to its standard error."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -48,13 +48,13 @@ class JavaWords:
         self._thread.start()
 
     def pass_on(self) -> None:
-        """Spark stands: what was said, and whatever is said from now on, goes to our standard error."""
+        """Send the kept lines, and all later ones, to our standard error: Spark runs."""
         with self._lock:
             os.write(2, b"".join(self._kept))
             self._passes_on = True
 
     def kept(self) -> list[bytes]:
-        """The lines of a Java that has ended."""
+        """Return the lines of a Java that has ended."""
         self._thread.join(timeout=1)
         with self._lock:
             return list(self._kept)
@@ -92,7 +92,7 @@ class StartingJava:
             )
 
     def reached_at(self) -> tuple[int, str] | None:
-        """The port and the secret of a Java that is there, waited for; None if it has ended."""
+        """Wait for Java and return its port and secret; None if it has ended."""
         try:
             while not self._told.exists() and self.process.poll() is None:
                 sleep(_LOOK_EVERY_S)
@@ -122,12 +122,12 @@ def begin_java() -> None:
 
 
 def begun_java() -> StartingJava | None:
-    """The Java that was begun, to whoever asks first."""
+    """Return the Java that was begun, to whoever asks first."""
     return _begun.pop() if _begun else None
 
 
 def is_there() -> bool:
-    """Whether this process talks to a Java already, or was started by one."""
+    """Tell whether this process talks to a Java already, or was started by one."""
     pyspark = sys.modules.get("pyspark")
     context = getattr(pyspark, "SparkContext", None)
     return _RUNNING_VARIABLE in os.environ or getattr(context, "_gateway", None) is not None
@@ -152,7 +152,7 @@ def let_go_of_dead_java() -> None:
 
 
 def spark_home() -> Path:
-    """Where Spark lies, as PySpark finds it."""
+    """Return the folder of Spark, as PySpark finds it."""
     if said := os.environ.get("SPARK_HOME"):
         return Path(said)
     found = find_spec("pyspark")

@@ -1,8 +1,8 @@
-"""What Spark is told about the object store: where it is, from the AWS_* environment; never a secret.
+"""Spark's settings for the object store: its place, from the AWS_* environment; never a secret.
 
-Spark hands AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN from the driver's environment to S3A by
-itself, inside its Hadoop configuration; without them S3A asks the machine it runs on. So no key is ever a setting
-of the session, where it would be on Java's command line.
+Spark passes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN from the driver's environment to S3A by
+itself, inside its Hadoop configuration; without them S3A asks the machine it runs on. So no key is ever a setting of
+the session, where it would be on Java's command line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _PREFIX = "spark.hadoop.fs.s3a."
 
 
 def object_store_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Session settings for s3a:// paths.
+    """Return session settings for s3a:// paths.
 
     >>> settings = object_store_settings({"AWS_ENDPOINT_URL": "http://127.0.0.1:7070"})
     >>> settings["spark.hadoop.fs.s3a.path.style.access"]

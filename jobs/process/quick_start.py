@@ -1,7 +1,7 @@
-"""Spark that starts in a third of the time: most of a small update from a cold start is Java getting going.
+"""Spark that starts in a third of the time: a small update from a cold start mostly waits for Java.
 
-Of 27 processor seconds that a small update takes on Java 17 from a cold start, 19 go into loading classes and into
-compiling code that runs once. Two options of the JVM take those away, and neither changes what Spark does:
+A small update on Java 17 takes 27 processor seconds from a cold start. Of these, 19 go into loading classes and into
+compiling code that runs once. Two options of the JVM save them, and neither changes what Spark does:
 
     class archive    the classes of an update, loaded once and kept as a file that later starts map into memory;
                      made by `tidewheel-setup classes`, used when it is there
@@ -50,7 +50,7 @@ def use_quick_compiler(environment: MutableMapping[str, str], rows: int) -> None
 
 @contextmanager
 def kept(environment: MutableMapping[str, str]) -> Iterator[None]:
-    """What is set here ends with what is done meanwhile."""
+    """Restore the two variables of the environment afterwards."""
     before = {name: environment.get(name) for name in (OPTIONS_VARIABLE, LAUNCHER_VARIABLE)}
     try:
         yield
@@ -70,7 +70,7 @@ def _add(environment: MutableMapping[str, str], *options: str) -> None:
 
 
 def class_archive() -> Path | None:
-    """Where the class archive of this Java and this Spark lies, or would; None without one of them."""
+    """Return the path of the class archive for this Java and this Spark, made or not; None without one of them."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     if not java or not os.path.exists(java):

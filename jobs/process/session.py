@@ -20,7 +20,7 @@ _CONTEXTS_LOGGED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 def open_session(name: str = "tidewheel") -> SparkSession:
-    """The running session, or a new one; spark-defaults.conf is honoured where it does not contradict."""
+    """Return the running session, or a new one; spark-defaults.conf is honoured where it does not contradict."""
     let_go_of_dead_java()
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -39,5 +39,5 @@ def open_session(name: str = "tidewheel") -> SparkSession:
 
 
 def session_conf(name: str) -> SparkConf:
-    """The settings as Spark takes them."""
+    """Return the settings as Spark takes them."""
     return SparkConf().setAll([*session_settings(os.environ, name).items()])

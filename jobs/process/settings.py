@@ -62,7 +62,7 @@ _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
 def session_settings(environment: Mapping[str, str], name: str = "tidewheel") -> dict[str, str]:
-    """The settings of a session, for its JVM and for itself."""
+    """Return the settings of a session, for its JVM and for itself."""
     settings = {**_SETTINGS, **object_store_settings(environment), "spark.app.name": name}
     settings["spark.master"] = master_of(environment)
     if is_local(environment):
@@ -83,7 +83,7 @@ def is_local(environment: Mapping[str, str]) -> bool:
 
 
 def cluster_secret(environment: Mapping[str, str]) -> dict[str, str]:
-    """What proves to a cluster who we are; for a Java that runs already, or it would be on its command line."""
+    """Return the proof of who we are for a cluster; only to a running Java, or it would be on its command line."""
     secret = environment.get(_SECRET_VARIABLE)
     if not secret or is_local(environment):
         return {}
@@ -91,6 +91,9 @@ def cluster_secret(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _java_options(environment: Mapping[str, str]) -> list[str]:
-    """Ours for the driver; of two collectors, Java would refuse to start, so the user's choice stays alone."""
+    """Return our options for the driver.
+
+    Java refuses to start with two collectors, so the user's choice stays alone.
+    """
     collector = [] if _ANY_COLLECTOR.search(options_given(environment)) else [_COLLECTOR]
     return [_LOGGING, _UTC, *collector, *library_options(environment)]
