@@ -46,7 +46,7 @@ def test_predicted_steps_are_those_counted(name: str, links: Links, lazy: float,
 
 
 def test_the_list_and_the_calendar_of_the_large_join() -> None:
-    """The spec's check: about 63,000 steps of expiry predicted for a list, 5,000 to 10,000 for unsorted days."""
+    """At full size: a list takes most of its steps to expire, unsorted days few."""
     plan, links = query_plan("Q1 telnet", 1000), Links(1000, 20)
     costs = {}
     for name in ("DIRECT", "UPA(10, unsorted)", "UPA(10)"):

@@ -209,7 +209,7 @@ def test_lazy_views_never_show_what_has_ended() -> None:
     assert any(three < two for _, two, three in stored)
 
 
-# Counts: the anchors of the spec's table 12.4, small by default, as published in the night.
+# Counts: small by default, at full size in the night.
 
 
 def steps(name: str, approach: str, links: Links, lazy: float = 0.0, **changes: Any) -> Measured:
@@ -268,7 +268,7 @@ TABLE: list[tuple[str, Links, float, dict[str, float]]] = [
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "links", "lazy", "counts"), TABLE, ids=lambda value: str(value)[:20])
 def test_the_table_of_steps(name: str, links: Links, lazy: float, counts: dict[str, float]) -> None:
-    """Within two fifths of the spec's: digits depend on the seed, orders do not."""
+    """Within two fifths of those of another program: digits depend on the seed, orders do not."""
     ours = {approach: steps(name, approach, links, lazy).steps for approach in counts}
     assert {one: (ours[one], told) for one, told in counts.items() if not 0.6 < ours[one] / told < 1.67} == {}
     assert sorted(ours, key=lambda one: ours[one]) == sorted(counts, key=lambda one: counts[one]) or name == "Q1"

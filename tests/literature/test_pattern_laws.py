@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import random
+import re
+from pathlib import Path
+
+import pytest
 
 from tests.literature.test_pattern_engines import bags, disagreements
 from tests.support.models.statement_plans import random_history
@@ -45,3 +50,20 @@ def test_demultiplexing_is_grouping_and_multiplexing_a_union() -> None:
         for rows, counted in zip(whole, groups, strict=True):
             sizes = {key: sum(held for row, held in rows.items() if row[0] == key) for key in range(3)}
             assert dict(counted.keys()) == {key: size for key, size in sizes.items() if size}
+
+
+SHELF = Path(__file__).parents[2] / "queries" / "literature"
+FOLDERS = [SHELF / "patterns" / name for name in ("operators", "sketches", "join_synopses")]
+OTHERS = "bounded_memory chunks clocks decay engine internal jumping reports resample stores unit_time_cost wave_index"
+VALUES = ("__init__.py", "operator.py", "hashing.py")
+ALGORITHMS = [
+    *(path for folder in FOLDERS for path in sorted(folder.glob("*.py")) if path.name not in VALUES),
+    *(SHELF / "patterns" / f"{name}.py" for name in OTHERS.split()),
+    *(SHELF / "state" / f"{name}.py" for name in ("calendar_queue", "deletion_directory")),
+]
+
+
+@pytest.mark.parametrize("path", ALGORITHMS, ids=lambda path: path.stem)
+def test_each_file_says_where_it_departs_from_what_was_printed(path: Path) -> None:
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    assert len(re.findall(r"^(?:Departs from|Follows|No listing is printed).+", text, re.MULTILINE)) == 1

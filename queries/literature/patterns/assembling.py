@@ -1,6 +1,6 @@
 """From a plan to operators at work: each with its structures and the way in which its edges tell of ends.
 
-An edge's way follows from the approach and from where strict operators are (spec section 6.4). An input whose ends
+An edge's way follows from the approach and from where strict operators are (section 3.5). An input whose ends
 need not be told, beside one whose ends are, is materialised: it then tells of them as well. A time window gives its
 tuples their end where they enter; only negative tuples need it stored.
 """

@@ -5,6 +5,8 @@ with. One stream alone is a filter: any memory does while duplicates are kept; w
 be bounded. Over several streams what is kept, and both sides of each equality, must be bounded. An inequality between
 unbounded attributes makes every pair count while duplicates are kept; without them one attribute a stream may be so,
 because its least or greatest value decides (min B for each A, max D). Whole numbers are assumed.
+
+Follows the survey's examples.
 """
 
 from __future__ import annotations

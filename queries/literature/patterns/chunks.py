@@ -3,6 +3,8 @@
 RANGE W SLIDE d is one value for each d, kept by an output window of W/d rows: the survey's nested text
 `SUM(Wstream(SUM(a))[ROWS 10]) FROM S[RANGE 6 SLIDE 6]`. The buffer folds the newest chunk as values come; an update
 of the window overwrites the oldest chunk. Cost of a slide: one write and W/d - 1 merges.
+
+Follows the example.
 """
 
 from __future__ import annotations

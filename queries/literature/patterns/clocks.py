@@ -4,6 +4,8 @@ An operator expires by its own clock: the least moment up to which it has proces
 clock. So nothing ends before everything with a smaller timestamp has reached the operator that would still see it. A
 selection that drops all still tells how far it has read: a heartbeat, or an answer to `request`. A run over batches
 is the case in which all operators share one watermark.
+
+Follows the description.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A window is the case of 0 and 1: full weight until T, none after. Exponential decay halves every half-life and can be
 kept as one number and its time: total × 2^(-age/half-life). Polynomial decay, (age + 1)^-power, cannot: it reads a
 histogram of ages, here one total a tick. Cost of a value O(1); of an answer O(1), O(ticks).
+
+No listing is printed: the survey names both kinds of decay.
 """
 
 from __future__ import annotations

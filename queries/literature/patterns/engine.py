@@ -3,6 +3,8 @@
 Within a tick, first everything that ends then ends, then relations change, then tuples arrive in the order given. So
 a tuple that comes when another one ends does not meet it. With NT the windows end their tuples in the order of exp;
 otherwise every operator looks for itself, consumers first.
+
+Departs from chapter 5's loops, in which a tuple still lives at its own exp: it is live until before it, as in examples.
 """
 
 from __future__ import annotations

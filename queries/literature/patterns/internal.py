@@ -3,6 +3,8 @@
 Only the final answer is different. State is purged as if all windows were external, for a three-way join must not
 join dead pairs; so a record's exp stays the least of all its parts', and the end that is shown is kept apart: the least
 of the external parts' ends, FOREVER if there is none. With INTERNAL windows alone the answer is a log.
+
+Departs from the thesis's label: a join with one external window has lifetimes that differ, not one constant.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A sliding window moves with each tuple or tick. A jumping one stays as it is until its next slide. Size and slide may
 both be of ticks or of rows; a mixed jumping window has one of either. Where the slide is no less than the size it
 tumbles: every tuple is in one window at most.
+
+Follows the definitions. Cost of a jump: what the window holds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs a plan over generated links and counts: steps per 1,000 tuples with full windows, state, early ends.
 
-Windows are full after 2 T; steps are counted for so long again, as in the spec's table 12.4. p is the share of results
+Windows are full after 2 T; steps are counted for so long again. p is the share of results
 that end early, of those that came with their tuple: 1 - exp(-T λ2 / V) for an anti-join. A revived result has less
 life left, so of all lives fewer end early.
 """

@@ -4,9 +4,9 @@ A run at τ_k sees three effects: results reported late, removed late, and *lost
 plain streams pass lost results by; their restore variants report them once, flagged. A result of a fixed lifetime of
 at least Δ is never lost; those of joins, δ, aggregates and negation are.
 
-The thesis estimates the lost share as Δ/T, which is an upper bound. Births are uniform in the interval too, so it is
-the mean over it of the share of lifetimes that are shorter: Δ/(2T) for lifetimes uniform in (0, T]. That of joins is
-in `statements/join_sizes.py`.
+Departs from the thesis's estimate of the lost share, Δ/T, which is an upper bound. Births are uniform in the interval
+too, so it is the mean over it of the share of lifetimes that are shorter: Δ/(2T) for lifetimes uniform in (0, T]. That
+of joins is in `statements/join_sizes.py`.
 """
 
 from __future__ import annotations

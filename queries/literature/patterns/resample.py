@@ -2,6 +2,8 @@
 
 Neighbours are the second stream's tuples at most `size` ticks away, before or after: so a tuple is answered when the
 second stream's clock has passed that far. None is near: NULL. Cost: a look at what is held, for each tuple answered.
+
+No listing is printed: neighbours by distance, and their plain mean, are ours.
 """
 
 from __future__ import annotations

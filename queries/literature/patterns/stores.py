@@ -7,6 +7,8 @@
 | WK | arrival-ordered list, read whole | calendar queue |
 | STR, early | refused | calendar queue, with a deletion directory |
 | every end told | hash table | hash table |
+
+Departs from the thesis: days are heaps where not said otherwise, and early ends have a directory.
 """
 
 from __future__ import annotations

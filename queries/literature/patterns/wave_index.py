@@ -10,6 +10,8 @@ lifetimes differ, records end anywhere, and all n are touched: then a wave index
 
 Its rival, a single chronological index, is not clustered by key: updates touch its two ends, a probe reads all.
 Measured are buckets and records that an update touches, and what a probe reads.
+
+Departs from chapter 5's loops, which keep a record at its own exp: it is gone then, as in the examples of chapter 4.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Calendar queue: records of different lifetimes by the day on which they end (Golab 2006, section 3.5.2).
 
 n days divide a year of S time units; a record is put in the day of its exp, and expiry reads only the days that have
-passed since the last one. Edge case, not in the thesis: between two recyclings one day holds records of two years (at
-n=5, S=50, now=55, exp 56-60 and 101-105 share a day), so each record's exp is tested inside its day. A disk that
-drops a day as one file needs n + 1 days instead: `Partitions`.
+passed since the last one.
+
+Departs from the thesis, which drops a day whole: between two recyclings one day holds records of two years (at n=5,
+S=50, now=55, exp 56-60 and 101-105 share a day), so each record's exp is tested inside its day. A disk that drops a
+day as one file needs n + 1 days instead: `Partitions`.
 
 A record that never ends has no day and is kept beside them. Insert and expire cost what the day's order costs
 (`days.py`); a record that ends early is searched in its day, or in all of them as the thesis does (`scans_all`).

@@ -1,9 +1,11 @@
-"""Deletion directory: a result that ends early is taken out in one step (ours; spec section 6.3).
+"""Deletion directory: a result that ends early is taken out in one step (ours).
 
-The thesis searches the whole calendar queue for each premature end. Here the id tells the exp, hence the day, and the
+The id tells the exp, hence the day, and the
 record is taken out of it. With `tombstones`, for days that are heaps, the queue keeps its entry until its day comes; a
 result that is revived just loses its tombstone, since its exp is that of the same parts. What never ends by itself is
 not queued at all.
+
+Departs from the thesis, which searches the whole calendar queue for each early end. O(1).
 """
 
 from __future__ import annotations

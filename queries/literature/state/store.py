@@ -1,4 +1,4 @@
-"""The operations of every structure of live records, and which structure suits which input (spec section 6.1)."""
+"""The operations of every structure of live records, and which structure suits which input."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""BIJ(s, b, f) and its generalised form: one value a slot of expiration time (spec 4.2 and 4.4).
+"""BIJ(s, b, f) and its generalised form: one value a slot of expiration time (chapter 8).
 
 At version v slots v+1 .. v+b are held; position i = x - v, 1 the oldest. The (n, n)-join is the n youngest of them,
 for a result is in it iff its older tuple is. Space b (2g + 1), update O(b + new results), a probe max(n1, n2) slots
 and at most g (g + 1) / 2 merges more. Queries of any windows are answered by one scan (rule CS5).
+
+Follows the source, but for its classes (`classes.py`).
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""Results of a window join by the slot in which they expire, and by which side is how much older (spec 4.1 and 4.4).
+"""Results of a window join by the slot in which they expire, and by which side is how much older (chapter 8).
 
 A result of tuples of slots e1 and e2 ends with slot x = min(e1, e2) + b, and is live at version v iff x > v. Slots by
 *generation* time give wrong windows: a new result may end almost at once. By expiration the oldest slot drops whole.
 
-For windows that differ, the thesis keeps three values in each of the g oldest slots. Departures: three answer
-|n1 - n2| <= 1 only (565 of 8,160 probes wrong), and a slot needs them before it is among the oldest. So each slot has
-2g + 1 disjoint classes: both tuples of one slot, or the one side older by d slots, d capped at g. Then all windows
-with n1, n2 <= b and |n1 - n2| <= g are answered, which contains what the source claims (rule SS3).
+For windows that differ, each slot has 2g + 1 disjoint classes: both tuples of one slot, or the one side older by d
+slots, d capped at g. Then all windows with n1, n2 <= b and |n1 - n2| <= g are answered, which contains what the source
+claims (rule SS3).
+
+Departs from the source, which keeps three values in each of the g oldest slots: three answer |n1 - n2| <= 1 only (565
+of 8,160 probes wrong), and a slot needs them before it is among the oldest.
 """
 
 from __future__ import annotations

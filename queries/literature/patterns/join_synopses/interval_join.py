@@ -1,8 +1,10 @@
-"""IJ(s, b, f) and its generalised form: aligned intervals over the slot of the older tuple, m = x - b (spec 4.3).
+"""IJ(s, b, f) and its generalised form: aligned intervals over the slot of the older tuple, m = x - b (chapter 8).
 
 The layout is that of the interval synopsis of one window, so a probe is a handful of intervals; but a result that
 comes late changes old slots, so an update may change every stored interval: 2b - 1 merges. The classes of windows
 that differ are kept for single slots alone. Queries of the same two windows are probed once (rule CS4).
+
+Follows the source, but for its classes (`classes.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""RJ(s, b, f) and its generalised form: totals by expiration slot, for values that subtract (spec 4.3 and 4.4).
+"""RJ(s, b, f) and its generalised form: totals by expiration slot, for values that subtract (chapter 8).
 
 F[x] is the total of what expires until x, for x = v .. v+b; only differences matter. An update carries the new
-results' totals through all b slots. Departure: the source removes the prefix at the *new* time, F[v], which would
-leave n = b unanswerable; the one before it, F[v-1], is removed. One array for each class. A probe is one subtraction
-for windows that are equal. Space (b + 1)(2g + 1), update O(b (2g + 1)).
+results' totals through all b slots. One array for each class. A probe is one subtraction for windows that are equal.
+Space (b + 1)(2g + 1), update O(b (2g + 1)).
+
+Departs from the source, which removes the prefix at the *new* time, F[v], and so leaves n = b unanswerable: the one
+before it, F[v-1], is removed.
 """
 
 from __future__ import annotations

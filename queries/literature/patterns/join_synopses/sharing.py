@@ -1,8 +1,10 @@
-"""Which queries over one join synopsis are answered together: rules SS3, CS4 and CS5 (spec section 5).
+"""Which queries over one join synopsis are answered together: rules SS3, CS4 and CS5 (chapter 8).
 
 SS3: a generalised synopsis (b, s, g) serves every query of windows up to b that differ by g at most. CS4: queries of
 the same windows over an IJ or RJ are one probe; other windows take other intervals and prefixes, so nothing is saved.
 CS5: queries of any windows over a BIJ are one scan. All three always pay.
+
+Departs from the source, which lets generalised synopses of every form answer any windows at once: only BIJ does.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Negation as NOT EXISTS: the left records whose key the right window does not hold (CQL text of Queries 3 and 4).
 
 A right record that is the first of its key ends every result of the key early; the last one that leaves revives every
-left record of the key that is still live. That makes the result STR, though most results end by their exp. The
-thesis's operator is the bag difference (`bag_difference.py`), its query texts are this one: both are here. Space
+left record of the key that is still live. That makes the result STR, though most results end by their exp. Space
 |W1| + |W2|; a right record may flip all results of its key.
+
+Departs from the thesis's operator, a bag difference (`bag_difference.py`): its query texts say NOT EXISTS.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
 """Negation as bag difference (EXCEPT ALL): of each value max(v1 - v2, 0) left records are results (section 2.2.2).
 
 Which ones is a policy. YOUNGEST is the thesis's; OLDEST (recommended, of WKS input) keeps most ends natural: 34 %
-early ends instead of 90 % in the spec's test; FIRST_TO_DIE is OLDEST for lifetimes that differ.
+early ends instead of 90 % in one test; FIRST_TO_DIE is OLDEST for lifetimes that differ.
 
-Two departures, both found by simulation. (1) After a right record ends, the thesis adds a result when v1 >= v2; it
-must be v1 > v2. (2) When a left record ends that is no result while v1 > v2, v3 falls all the same, so the worst
-result ends early; the thesis does nothing. As printed, 170 of 200 ticks are wrong. Space |W1| + |W2|; an event costs
-a search among the records of its value.
+Departs from the thesis in two places, found by simulation; as printed, 170 of 200 ticks are wrong:
+
+1. After a right record ends it adds a result when v1 >= v2; it must be v1 > v2.
+2. When a left record ends that is no result while v1 > v2, v3 falls all the same, so the worst result ends early; the
+   thesis does nothing.
+
+Space |W1| + |W2|; an event costs a search among the records of its value.
 """
 
 from __future__ import annotations

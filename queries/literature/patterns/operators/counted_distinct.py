@@ -4,6 +4,8 @@ A value is a result while its count is above 0, so a result ends at a moment tha
 tuple says so. Over negative tuples it needs the counters alone; over direct input it stores that to see it end. It
 emits fewer positive results than δ*, and as many negative ones on top: better where few values are always there, or
 the input is STR anyway. Time O(1).
+
+Follows the description; the thesis runs it over negative tuples alone.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """δ*: duplicate elimination from its output and one waiting record a value (section 3.5.3; the thesis's own).
 
 A result that ends is succeeded by the record that waits for it, so the input is never stored: space |out| + |aux|, at
-most 2 |out|. Departure: the thesis lets the *youngest* duplicate wait. Where lifetimes differ that loses the value:
-(exp 10), (exp 30), (exp 12) would promote the third at 10 and end at 12, though the second lives to 30. The one with
-the *largest exp* waits. So δ* is the greedy cover of the value's life by intervals: no direct way emits fewer
-results. Time O(1) a record, beside the calendar queue of the output.
+most 2 |out|. It is the greedy cover of the value's life by intervals: no direct way emits fewer results. Time O(1) a
+record, beside the calendar queue of the output.
+
+Departs from the thesis, in which the *youngest* duplicate waits: the one with the *largest exp* does. Where lifetimes
+differ the youngest loses the value: (exp 10), (exp 30), (exp 12) would promote the third at 10 and end at 12, though
+the second lives to 30.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 COUNT, SUM and AVG are distributive or algebraic and subtract: one number or two. MIN and MAX do not subtract and keep
 a counter of values, whose order is read again when the extreme one leaves. COUNT DISTINCT and QUANTILE, which are
 holistic, would take the same counter. NULL is passed by; nothing at all folds to NULL, and COUNT to 0.
+
+Follows the definitions.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 Every arrival and every end may change a group's value, so ends are looked for eagerly: when 75 leaves, the largest is
 73 at once. What is emitted is REPLACE: the view keeps an array by group; any other consumer gets the pair -old, +new.
-Departure: the thesis does not say what a group is that has become empty. Its row is deleted, and an aggregate without
-groups tells COUNT 0 and NULL. State is the input (none where negatives tell of ends) and a value a group.
+State is the input (none where negatives tell of ends) and a value a group.
+
+Departs from the thesis where a group becomes empty, of which it says nothing: the row is deleted, and an aggregate
+without groups tells COUNT 0 and NULL.
 """
 
 from __future__ import annotations

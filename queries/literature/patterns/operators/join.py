@@ -4,6 +4,8 @@ A result ends with the first of its parts: exp = min, ts = max. What has ended a
 purging may be lazy. A negative tuple takes its twin out and probes too: one negative for each result. A three-way
 join is two of these; the loops over all windows at once are Algorithm 2 of chapter 5. Cost of an arrival: O(1 +
 matches); at steady state there are λ1·T1·λ2·T2 / max(v1, v2) results.
+
+Departs from the thesis, which never says what a result's ts is: that of its later part, when it is produced.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Duplicate elimination that stores its input and its output (section 2.2.2): for any input.
 
 A value that comes while it is in the output is no result. When a result ends, another live record of its value takes
-over: the thesis takes the youngest, here it is the one with the largest exp, which is the same where lifetimes are
-equal. The promotion reads the stored input from its youngest record on, as far as the first of the value. Space
+over: the promotion reads the stored input from its youngest record on, as far as the first of the value. Space
 |in| + |out|.
+
+Departs from the thesis, which promotes the youngest: the largest exp is promoted, the same where lifetimes are equal.
 """
 
 from __future__ import annotations

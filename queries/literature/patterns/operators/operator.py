@@ -1,6 +1,6 @@
 """What an operator at work does: takes records and negative tuples, finds what has ended, and gives what follows.
 
-An edge says in one of three ways that a record ends (spec section 6.4):
+An edge says in one of three ways that a record ends (section 3.5):
 
 - EXP: the record brings its end, and whoever stores it looks (the direct approach).
 - EARLY: the same, and a negative tuple tells of each that ends before its exp (update-pattern aware).

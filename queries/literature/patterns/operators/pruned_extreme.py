@@ -1,9 +1,10 @@
 """MAX or MIN over a window without what can never be it: dominated records are dropped (section 2.2.2).
 
-A record is kept only if no other of its group has a value as good and an end as late: the thesis says "greater and
-younger", which the end generalises to lifetimes that differ. What is kept is a staircase by end, and its first step
-is the value. Worst case still the whole window (values that fall); values in random order keep about ln of it. NULL is
-worse than any value.
+A record is kept only if no other of its group has a value as good and an end as late. What is kept is a staircase by
+end, and its first step is the value. Worst case still the whole window (values that fall); values in random order keep
+about ln of it. NULL is worse than any value.
+
+Departs from the thesis's "greater and younger": a later end is what counts where lifetimes differ.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """A window joined with a table: retroactive or not (sections 3.2.1 and 3.5.1).
 
 ⋈NRR: only arriving tuples probe, so the stream is not stored and a result keeps its tuple's end. A tuple sees the
-updates with time *before* its own (the thesis says both "after τ" and "the state at t.ts"). A deleted key never comes
-back: an old result would seem to be about the new one. The table's history is kept, valid_from < ts <= valid_to: a
-run that is late joins as of then, and a negative tuple finds the rows that its twin found.
+updates with time *before* its own. A deleted key never comes back: an old result would seem to be about the new one.
+The table's history is kept, valid_from < ts <= valid_to: a run that is late joins as of then, and a negative tuple
+finds the rows that its twin found.
 
 ⋈R: an update changes old results, so the window is stored, and read whole for each update. Its output is STR.
+
+Departs from the thesis, which says both "after τ" and "the state at t.ts": an update at the tuple's own time is not
+seen.
 """
 
 from __future__ import annotations

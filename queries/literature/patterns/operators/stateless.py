@@ -2,6 +2,8 @@
 
 The order-preserving union buffers nothing here, for all streams move tick by tick; `clocks.py` has the union of
 streams that lag one another. Cost: one step a record.
+
+Follows the definitions.
 """
 
 from __future__ import annotations

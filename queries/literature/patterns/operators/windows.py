@@ -5,6 +5,8 @@ negative tuple approach stores it and sends a negative for each end. A count win
 later one ends them, so only a negative tuple can tell; a partitioned window is one of these a group. A predicate
 window holds the newest tuple of each key while it fulfils a condition: the key's next tuple ends it. Each costs O(1) a
 tuple.
+
+Follows the definitions.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ d rows of w counters; a value counts one up in each row, at its row's hash, and 
 too high by at most e/w of all values with probability 1 - exp(-d). Merging adds counter by counter, so each sub-window
 may have one. As a running synopsis it must not be used: totals since the beginning hold long-dead values, whose
 collisions stay. Cost of a value: d hashes.
+
+Follows the description.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Datar et al. (2002), of which the thesis has one sentence: eager answers of a window that is updated periodically.
 Buckets hold 1, 2, 4, ... ones and the time of their newest. At most k + 1 buckets of size 1 and ceil(k/2) + 1 of each
-larger size, k = ceil(1/ε); one more, and the two oldest of the size become one. Departure from a frequent reading:
-with ceil(k/2) + 1 buckets of size 1 as well, the bound fails (.143 at ε = .1). Only the oldest bucket reaches out of
+larger size, k = ceil(1/ε); one more, and the two oldest of the size become one. Only the oldest bucket reaches out of
 the window, so half of it is taken. Cost of a one: amortised O(1), at worst a merge for each size.
+
+Departs from a frequent reading: with ceil(k/2) + 1 buckets of size 1 as well, the bound fails (.143 at ε = .1).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Flajolet-Martin sketch: how many distinct values, by the highest bucket that each of m hashes fills (2.3.4).
 
-A hash puts a value in bucket l with probability 2^-l. The thesis takes the mean of the highest buckets for log2 d.
-Departure: its expectation is log2 d + 1.333, so that reading is 2.5 times too much; the estimate is 2^mean / 2.52.
-Merging is the maximum, bucket by bucket, so sub-windows may each have a sketch. Cost of a value: m hashes.
+A hash puts a value in bucket l with probability 2^-l; the mean of the highest buckets tells log2 d. Merging is the
+maximum, bucket by bucket, so sub-windows may each have a sketch. Cost of a value: m hashes.
+
+Departs from the thesis, which takes that mean for log2 d: it is log2 d + 1.333, so the estimate is divided by 2.52.
 """
 
 from __future__ import annotations
