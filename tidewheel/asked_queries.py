@@ -40,7 +40,7 @@ class AskedQueries(ReadQueries):
 
     def answered(self, name: str) -> Query:
         """A query as it was when it was answered last; one that never was, as its file says it."""
-        from tidewheel.local.derived.sources import answered_query
+        from tidewheel.local.standing.stored_queries import answered_query
 
         return answered_query(self._archive.job, name) or self.query(name)
 
@@ -49,7 +49,7 @@ class AskedQueries(ReadQueries):
 
         Cost: reading the files; where they were touched since the last refresh, understanding them.
         """
-        from tidewheel.local.derived.sources import answered_query
+        from tidewheel.local.standing.stored_queries import answered_query
 
         if self._archive.file is None or self.are_untouched():
             return ""

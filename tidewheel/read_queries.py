@@ -48,8 +48,8 @@ class ReadQueries:
 
     def understood(self) -> Understood:
         """The queries that can be answered, and what is wrong with the others: a fault of one is its own."""
-        from tidewheel.local.derived.sources import answered
         from tidewheel.local.standing.compile import Understood
+        from tidewheel.local.standing.stored_queries import answered
 
         files, kept = self.files(), answered(self._archive.job)
         self._read = files
@@ -73,7 +73,7 @@ class ReadQueries:
 
     def are_untouched(self) -> bool:
         """Tell whether the query files had no fault at the last refresh, and nobody has touched them since."""
-        from tidewheel.local.derived.sources import answered_files
+        from tidewheel.local.standing.stored_queries import answered_files
 
         digest = self._digest(self.files())
         return bool(digest) and digest == answered_files(self._archive.job)
@@ -108,7 +108,7 @@ class ReadQueries:
 
     def _standing(self) -> Understood:
         """The queries that are answered: those that are understood, and those that were before somebody broke them."""
-        from tidewheel.local.derived.sources import answered_queries
+        from tidewheel.local.standing.stored_queries import answered_queries
 
         found = self.understood()
         before = found.as_before(answered_queries(self._archive.job)) if found.faults else ()

@@ -93,7 +93,7 @@ class StandingQueries(AskedQueries):
 
     def slots_losing(self, slots: Iterable[int]) -> list[int]:
         """The slots, of those in which a predicate finds records, of which answers would not be complete any more."""
-        from tidewheel.local.answers.lost_rows import slots_losing
+        from tidewheel.local.partials.lost_rows import slots_losing
 
         with self._damage_named():
             return slots_losing(self._archive.job, slots)
@@ -107,13 +107,13 @@ class StandingQueries(AskedQueries):
             return
         if not ledger_of(archive.snapshot()).horizon:
             # Only now: nearly no update needs it, and it takes a second to import.
-            from tidewheel.local.derived.sources import observe_for
+            from tidewheel.local.standing.derive import observe_for
 
             observe_for(archive.job, self.understood().queries)
 
     def _refuse_to_lose(self, queries: list[Query]) -> None:
         """A query whose file is gone loses its answers; by a table's place alone nobody knows where the files lie."""
-        from tidewheel.local.derived.sources import answered_queries
+        from tidewheel.local.standing.stored_queries import answered_queries
 
         if self._archive.file is not None:
             return

@@ -22,12 +22,13 @@ import pyarrow.compute as pc
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.answers.answer_store import stored_answers
 from tidewheel.local.answers.ways import fold
 from tidewheel.local.derived.budget import Budget
 from tidewheel.local.derived.put import filtered
 from tidewheel.local.partials.make import BatchFolder
 from tidewheel.local.partials.memory.tree_rows import TreeRows
-from tidewheel.local.partials.partial_store import digests, stored_answers
+from tidewheel.local.partials.partial_store import digests
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.local.answers.answer_table import Folded
+from tidewheel.local.answers.answer_store import Folded
 from tidewheel.local.answers.by_sql import Folder, plain_calls
 from tidewheel.local.answers.reports import AskedReports, Due, Windows, asked_reports
 from tidewheel.local.answers.window_answers import WindowAnswers

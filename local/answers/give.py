@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.local.answers.answer_store import stored_answers
 from tidewheel.local.answers.backlog import OlderAnswers, Owed
 from tidewheel.local.answers.technique_states import KeptStates
 from tidewheel.local.answers.ways import fold
 from tidewheel.local.derived.budget import Budget, Left
 from tidewheel.local.partials.make import BatchFolder
 from tidewheel.local.partials.memory.tree_rows import TreeRows
-from tidewheel.local.partials.partial_store import stored_answers
 from tidewheel.queries.scheduling.turns import can_be_given, turns
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import duckdb
 
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.local.answers.answer_table import Folded
+from tidewheel.local.answers.answer_store import Folded
 from tidewheel.local.answers.by_kernels import KernelFolder, fits
 from tidewheel.local.answers.by_sql import Folder
 from tidewheel.local.answers.by_technique import KERNELS, SQL, TechniqueFolder, named_technique

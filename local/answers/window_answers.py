@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidewheel.local.answers.answer_table import Folded
+from tidewheel.local.answers.answer_store import Folded
 from tidewheel.local.answers.reports import AskedReports
 from tidewheel.local.partials.arrow_types import arrow_types_of
 from tidewheel.local.partials.fold import aggregate_of

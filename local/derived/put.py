@@ -38,7 +38,6 @@ from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.durations import MICROS_PER_UNIT
 from tidewheel.local.derived.row_hashes import hashes_of
 from tidewheel.local.new_files import write_rows
-from tidewheel.local.partials.stored_columns import value_columns
 from tidewheel.local.rows import file_schema, in_schema, rows_of
 from tidewheel.local.thinned_files import going_of, write_thinned
 from tidewheel.queries.kernels.arrays import int64s
@@ -193,6 +192,11 @@ def _fresh(batches: PartRows, one: Try, plan: PartsPlan) -> pa.Table:
         rows = filtered(rows, pc.greater(rows.column("exp_slot"), plan.watermark))
     place = schema.get_field_index("row_hash")
     return rows.set_column(place, schema.field(place), hashes_of(rows))
+
+
+def value_columns(schema: pa.Schema) -> list[str]:
+    """The columns of partials or answers that hold what was folded: hardly two values are alike."""
+    return [name for name in schema.names if name == "rows" or name.startswith(("a_", "v_"))]
 
 
 def filtered(rows: pa.Table, hit: pa.Array) -> pa.Table:

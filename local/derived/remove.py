@@ -29,9 +29,8 @@ from tidewheel.indexing.core.plan import FileChange, Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.local.derived.put import PART
+from tidewheel.local.derived.put import PART, value_columns
 from tidewheel.local.keys import Truths
-from tidewheel.local.partials.stored_columns import value_columns
 from tidewheel.local.rows import file_schema, rows_of
 from tidewheel.local.side_by_side import side_by_side
 from tidewheel.local.thinned_files import going_of, write_thinned

@@ -1,8 +1,8 @@
-"""Partial rows and answers as their archives store them, and back: typed columns, slots, lives, digests."""
+"""Partial rows as their archive stores them, and back: typed columns, slots, lives, digests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -12,15 +12,13 @@ import pyarrow.compute as pc
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.local.answers.answer_table import Folded
 from tidewheel.local.derived.put import PART
 from tidewheel.local.derived.row_hashes import summable_hashes
 from tidewheel.local.partials.fold import ends_of
 from tidewheel.local.partials.stored_columns import partial_columns
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.queries.kernels.arrays import Whole, int64s
-from tidewheel.queries.standing.query import Counts, Query
-from tidewheel.queries.standing.staleness import DueAnswers
+from tidewheel.queries.kernels.arrays import int64s
+from tidewheel.queries.standing.query import Counts
 from tidewheel.queries.standing.tree import Tree
 from tidewheel.storage.snapshot import Snapshot
 
@@ -54,51 +52,6 @@ def stored_partials(table: pa.Table, tree: Tree, axis: TimeAxis) -> pa.Table:
         ends = ends_of(tree.slices, int64s(rows.column("fragment")))
     lives = tree.horizon_us if tree.counts is Counts.ARRIVED else tree.revise_us
     return _with_lives(rows, tree.name, pa.array(ends + lives))
-
-
-def stored_answers(
-    folded: Iterable[Folded],
-    due: Mapping[str, Sequence[DueAnswers]],
-    source_version: int,
-    slot_last: int,
-) -> pa.Table:
-    """Answers of some queries as they are stored; `due` by part, `slot_last` is the archive's newest slot by now."""
-    found, queries, numbers = list(folded), list[Query](), list[Whole]()
-    for one in found:
-        numbers.append(one.of_query + len(queries))
-        queries += one.queries
-    rows = pa.concat_tables([one.rows for one in found], promote_options="permissive")
-    of_query, ends = np.concatenate(numbers), int64s(rows.column("window_end"))
-    slots, revisions = _slots_and_revisions(of_query, ends, [due[query.part] for query in queries])
-    keeps = np.array([query.terms.keep_us for query in queries], np.int64)[of_query]
-    for name in ("window_start", "window_end"):
-        moments = rows.column(name).cast(pa.timestamp("us", "UTC"))
-        rows = rows.set_column(rows.schema.get_field_index(name), name, moments)
-    more = {
-        "revision": pa.array(revisions, pa.int32()),
-        "source_version": pa.repeat(pa.scalar(source_version, pa.int64()), rows.num_rows),
-        "slots_late": pa.array(np.maximum(slot_last - slots, 0), pa.int32()),
-        "ins_slot": pa.array(slots),
-        PART: pa.array([query.part for query in queries]).take(pa.array(of_query)),
-        "valid_until": pa.array(ends + keeps).cast(pa.timestamp("us", "UTC")),
-    }
-    return pa.Table.from_arrays([*rows.columns, *more.values()], names=[*rows.column_names, *more])
-
-
-def _slots_and_revisions(of_query: Whole, ends: Whole, due: Sequence[Sequence[DueAnswers]]) -> tuple[Whole, Whole]:
-    """Of each row, by its query and report, the slot of the report and how often it was given before."""
-    told = [
-        (number, report.at_us, one.slot, one.revision)
-        for number, some in enumerate(due)
-        for one in some
-        for report in one.reports
-    ]
-    number, at, slots, revisions = (np.array(values, np.int64) for values in zip(*told, strict=True))
-    moments = np.unique(at)
-    keys = number * len(moments) + np.searchsorted(moments, at)
-    order = np.argsort(keys, kind="stable")
-    places = order[np.searchsorted(keys[order], of_query * len(moments) + np.searchsorted(moments, ends))]
-    return slots[places], revisions[places]
 
 
 def _with_lives(rows: pa.Table, part: str, until_us: pa.Array) -> pa.Table:

@@ -65,11 +65,6 @@ def answer_columns(query: Query) -> dict[str, tuple[str, str]]:
     return dict(zip(names, [*groups, *outputs], strict=True))
 
 
-def value_columns(schema: pa.Schema) -> list[str]:
-    """The columns of partials or answers that hold what was folded: hardly two values are alike."""
-    return [name for name in schema.names if name == "rows" or name.startswith(("a_", "v_"))]
-
-
 def delta_columns(columns: Iterable[tuple[str, str]]) -> list[Field]:
     """Columns as the table's schema takes them."""
     distinct = dict(columns)

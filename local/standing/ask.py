@@ -16,13 +16,12 @@ from tidewheel.local.answers.by_sql import Folder
 from tidewheel.local.derived.batch_reader import SlotReader, present_us, reader_of
 from tidewheel.local.derived.neighbours import derived_job, is_there
 from tidewheel.local.derived.put import PART
-from tidewheel.local.derived.sources import kept_trees
 from tidewheel.local.partials.fold import aggregate_of
 from tidewheel.local.partials.partial_store import loaded_partials
 from tidewheel.local.partials.stored_columns import answer_columns
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.compare_stale import answer_state
-from tidewheel.local.standing.redo import NOTHING
+from tidewheel.local.standing.compare_stale import NOTHING, answer_state
 from tidewheel.queries.kernels.arrays import int64s
 from tidewheel.queries.operation import Error
 from tidewheel.queries.standing.query import TOLD_FIRST, TOLD_LAST, Call, Counts, Query, call_name

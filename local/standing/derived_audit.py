@@ -24,20 +24,21 @@ from tidewheel.indexing.core.receipts import Batch, BatchKey
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.findings import Finding, Flaw, hit_range
-from tidewheel.local.answers.answer_table import Folded
+from tidewheel.local.answers.answer_store import Folded, stored_answers
 from tidewheel.local.answers.by_sql import Folder
 from tidewheel.local.derived.batch_reader import SlotReader, present_us, reader_of
 from tidewheel.local.derived.damage import damage_named
 from tidewheel.local.derived.neighbours import derived_job, source_job
 from tidewheel.local.derived.put import PART, completed, expiration_slots
 from tidewheel.local.derived.row_hashes import hashes_before, hashes_of
-from tidewheel.local.derived.sources import kept_trees, stored_queries
 from tidewheel.local.partials.distinct_sketches import installed
 from tidewheel.local.partials.fold import PartialBuilder, inputs_of
 from tidewheel.local.partials.make import BatchFolder
-from tidewheel.local.partials.partial_store import loaded_partials, stored_answers, stored_partials
+from tidewheel.local.partials.partial_store import loaded_partials, stored_partials
 from tidewheel.local.partials.stored_columns import partial_columns
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.stored_queries import stored_queries
 from tidewheel.queries.operations.kll import NAME as KLL
 from tidewheel.queries.operations.kll import tell_alike
 from tidewheel.queries.standing.lineage import Cover, PartialLineage

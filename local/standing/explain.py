@@ -16,8 +16,8 @@ from tidewheel.local.answers.by_technique import named_technique
 from tidewheel.local.answers.ways import way_of
 from tidewheel.local.derived.batch_reader import present_us, reader_of
 from tidewheel.local.derived.neighbours import derived_job, is_there
-from tidewheel.local.derived.sources import kept_trees
 from tidewheel.local.partials.fold import aggregate_of, call_inputs, inputs_of
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.operation import Error

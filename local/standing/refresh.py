@@ -31,13 +31,13 @@ from tidewheel.local.derived.neighbours import derived_job, is_there
 from tidewheel.local.derived.overtaken import Overtaken, Precedence
 from tidewheel.local.derived.put import PartRows, put
 from tidewheel.local.derived.remove import parts_beside, remove_parts
-from tidewheel.local.derived.sources import Derived, derive, kept_trees, slots_observed, tell_owed
 from tidewheel.local.partials.make import BatchFolder
 from tidewheel.local.partials.memory.partial_rows import PartialRows
-from tidewheel.local.standing.compare_stale import answer_state, stale_now
+from tidewheel.local.partials.stored_trees import kept_trees
+from tidewheel.local.standing.compare_stale import NOTHING, answer_state, kept_as_they_are, less_than_before, stale_now
+from tidewheel.local.standing.derive import Derived, derive, slots_observed, tell_owed
 from tidewheel.local.standing.nodes import ALONE, Node, check_node, without_others
 from tidewheel.local.standing.outcome import Refreshed
-from tidewheel.local.standing.redo import NOTHING, kept_as_they_are, less_than_before
 from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.standing.bounds import reports_missing

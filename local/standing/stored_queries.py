@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
+from tidewheel.commits.archive import ArchiveJob
+from tidewheel.local.derived.neighbours import derived_job, is_there
 from tidewheel.queries.standing.query import DIGEST_BYTES, Query
+from tidewheel.storage.snapshot import Snapshot
 
 KEY = "queries"
 TEXTS, FILES = "texts", "files"
@@ -70,6 +73,37 @@ def files_in(derived: str) -> str:
 def says_the_same(derived: str, other: str) -> bool:
     """Whether two definitions say the same: not every zlib packs it alike."""
     return derived == other or _unpacked(json.loads(derived)) == _unpacked(json.loads(other))
+
+
+def stored_queries(answers: Snapshot) -> list[Query]:
+    """The queries that an answers archive is derived by; of any other archive, none."""
+    return queries_in(answers.definition.derived)
+
+
+def answered(job: ArchiveJob) -> KeptQueries:
+    """The queries that were answered so far, as they were, with the digests of what they were compiled from."""
+    return kept_queries(_answers_by(job))
+
+
+def answered_queries(job: ArchiveJob) -> list[Query]:
+    """The queries that were answered so far, as they were."""
+    return list(answered(job).queries)
+
+
+def answered_query(job: ArchiveJob, name: str) -> Query | None:
+    """The query of a name as it was when it was answered last."""
+    return query_in(_answers_by(job), name)
+
+
+def answered_files(job: ArchiveJob) -> str:
+    """The digest of the query files that told of these queries."""
+    return files_in(_answers_by(job))
+
+
+def _answers_by(job: ArchiveJob) -> str:
+    """What the answers are derived by."""
+    answers = derived_job(job, "answers")
+    return answers.snapshot().definition.derived if is_there(answers) else ""
 
 
 def _unpacked(told: dict[str, Any]) -> dict[str, Any]:

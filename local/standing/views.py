@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidewheel.local.derived.put import PART
-from tidewheel.local.derived.sources import stored_queries
 from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.local.standing.ask import about_of
+from tidewheel.local.standing.stored_queries import stored_queries
 from tidewheel.queries.standing.query import TOLD_FIRST, Query
 from tidewheel.sql.engine.quoting import Sql, join, quote_identifier, quote_literal
 from tidewheel.sql.published.published_views import published_name, published_view, quote_for_spark

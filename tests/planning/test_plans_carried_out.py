@@ -28,7 +28,7 @@ from tidewheel.cli import main
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.answers.ways import way_of
 from tidewheel.local.derived.neighbours import derived_job
-from tidewheel.local.derived.sources import kept_trees
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.queries.planning.catalogue import PLANNERS
 from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.population import Estimate

@@ -23,8 +23,8 @@ from tidewheel.local.derived import row_hashes
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.derived.put import PartRows, put, redefine
 from tidewheel.local.derived.row_hashes import hashes_before, hashes_of
-from tidewheel.local.derived.sources import answered_queries
 from tidewheel.local.rows import file_schema, rows_of
+from tidewheel.local.standing.stored_queries import answered_queries
 from tidewheel.storage.ledger_store import ledger_of
 
 NAMES = ("m.partials", "m.answers")

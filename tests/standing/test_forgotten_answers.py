@@ -24,8 +24,8 @@ from tests.support.archives.refreshed_archive import (
 )
 from tidewheel.cli import main
 from tidewheel.commits.operations.forget import forget
-from tidewheel.local.answers.lost_rows import slots_losing
 from tidewheel.local.derived.neighbours import derived_job
+from tidewheel.local.partials.lost_rows import slots_losing
 from tidewheel.local.standing.derived_audit import derived_findings
 from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh

@@ -13,7 +13,7 @@ from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
 from tests.support.archives.refreshed_archive import answers, audit_is_clean, query_of
 from tidewheel.local.answers.ways import way_of
 from tidewheel.local.derived.neighbours import derived_job
-from tidewheel.local.derived.sources import kept_trees
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query

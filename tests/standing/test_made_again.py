@@ -19,7 +19,8 @@ from tests.support.archives.refreshed_archive import BY_KEY, TOTAL, answers, eve
 from tidewheel.cli import main
 from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.partials.partial_store import stored_answers, stored_partials
+from tidewheel.local.answers.answer_store import stored_answers
+from tidewheel.local.partials.partial_store import stored_partials
 from tidewheel.local.standing.refresh import Refresh, refresh
 from tidewheel.queries.standing.staleness import AGAIN
 
@@ -27,8 +28,8 @@ NAMES = ("total", "by_key", "alive")
 
 
 WRONG = {
-    "partials": ("partial_batches.stored_partials", "a_bigint_1"),
-    "answers": ("giving.stored_answers", "v_bigint_0"),
+    "partials": ("partials.make.stored_partials", "a_bigint_1"),
+    "answers": ("answers.give.stored_answers", "v_bigint_0"),
 }
 
 
@@ -52,7 +53,7 @@ def refreshed_by_a_program_with_a_fault(kind: str, slots: range, monkeypatch: py
         return table.set_column(table.schema.get_field_index(column), column, pa.array(values, pa.int64()))
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"tidewheel.local.standing.{place}", wrong)
+        patch.setattr(f"tidewheel.local.{place}", wrong)
         told("refresh", "m")
 
 

@@ -14,7 +14,7 @@ from tests.support.archives.refreshed_archive import ALIVE, BY_KEY, COLUMNS, TOT
 from tests.support.services.lacking import environment_without, tidewheel_in
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.derived.neighbours import derived_job
-from tidewheel.local.derived.sources import kept_trees
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Call, Named, Query
 from tidewheel.queries.standing.query_file import parse_query_file

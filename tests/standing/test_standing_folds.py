@@ -14,7 +14,7 @@ import pytest
 from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, built, loaded, some_rows
 from tests.support.models.asked_oracle import asked
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.answers.answer_table import Folded
+from tidewheel.local.answers.answer_store import Folded
 from tidewheel.local.answers.by_kernels import KernelFolder
 from tidewheel.local.answers.by_sql import Folder
 from tidewheel.local.answers.by_technique import named_technique

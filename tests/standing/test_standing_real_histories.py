@@ -21,8 +21,8 @@ from tidewheel.commits.operations.undo import undo
 from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.derived.neighbours import derived_job
-from tidewheel.local.derived.sources import kept_trees
 from tidewheel.local.partials.fold import AT
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.lineage import PartialLineage
 from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer

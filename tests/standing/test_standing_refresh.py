@@ -22,7 +22,7 @@ from tests.support.archives.refreshed_archive import (
 )
 from tidewheel.commits.operations.undo import undo
 from tidewheel.local.derived.neighbours import derived_job
-from tidewheel.local.derived.sources import kept_trees
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.refresh import refresh
 from tidewheel.storage.ledger_store import receipts_since

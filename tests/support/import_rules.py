@@ -36,6 +36,11 @@ DECISIONS = (
     " tidewheel.queries.scheduling tidewheel.queries.statements tidewheel.queries.derivations"
 )
 SHELF = f"tidewheel.queries.literature tidewheel.queries.literature.state {STATEMENTS}"
+LOCAL = (
+    f"tidewheel.commits tidewheel.indexing.* {DECISIONS} tidewheel.sql tidewheel.storage deltalake duckdb numpy pyarrow"
+)
+DERIVED = "tidewheel.local tidewheel.local.derived"
+PARTIALS = f"{DERIVED} tidewheel.local.partials tidewheel.local.partials.memory"
 SPARK = "tidewheel.commits tidewheel.indexing.* tidewheel.storage pyspark py4j delta deltalake pyarrow"
 
 # By path: the longest prefix of a file's path is its row.
@@ -89,12 +94,12 @@ RULES = {
     "storage": Rule(_names("tidewheel.storage tidewheel.indexing.* arro3 deltalake pyarrow")),
     "commits": Rule(_names("tidewheel.commits tidewheel.indexing.* tidewheel.storage deltalake pyarrow")),
     # The same work as in jobs, in this process.
-    "local": Rule(
-        _names(
-            f"tidewheel.local.* tidewheel.commits tidewheel.indexing.* {DECISIONS} tidewheel.sql"
-            " tidewheel.storage datasketches deltalake duckdb numpy pyarrow"
-        )
-    ),
+    "local": Rule(_names(f"tidewheel.local {LOCAL}")),
+    # Archives derived of others, what is folded of their batches, what is answered of that, and what people ask.
+    "local/derived": Rule(_names(f"{DERIVED} {LOCAL}")),
+    "local/partials": Rule(_names(f"{PARTIALS} {LOCAL} datasketches")),
+    "local/answers": Rule(_names(f"tidewheel.local.answers {PARTIALS} {LOCAL}")),
+    "local/standing": Rule(_names(f"tidewheel.local.standing tidewheel.local.answers {PARTIALS} {LOCAL}")),
     "jobs": Rule(_names(f"tidewheel.jobs.* {SPARK}")),
     "jobs/process": Rule(_names("tidewheel.jobs.process tidewheel.indexing tidewheel.storage pyspark py4j delta")),
     "jobs/data": Rule(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.local.derived.batch_reader import reader_of
 from tidewheel.local.derived.neighbours import derived_job, is_there
-from tidewheel.local.derived.sources import kept_trees
+from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.queries.standing.lineage import Cover, PartialLineage
 from tidewheel.queries.standing.query import Counts, Erasure
 from tidewheel.storage.ledger_store import ledger_of

@@ -1,4 +1,4 @@
-"""What partials and answers are derived by: trees and queries, kept in the definitions of their archives."""
+"""What partials and answers are derived by, told in the definitions of their archives; and how far back they look."""
 
 from __future__ import annotations
 
@@ -28,58 +28,11 @@ from tidewheel.local.partials.stored_columns import (
     delta_columns,
     partial_columns,
 )
-from tidewheel.local.standing.stored_queries import (
-    KeptQueries,
-    files_in,
-    kept_queries,
-    queries_in,
-    query_in,
-    says_the_same,
-    with_queries,
-)
+from tidewheel.local.partials.stored_trees import kept_trees
+from tidewheel.local.standing.stored_queries import queries_in, says_the_same, with_queries
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.tree import NOTHING_KEPT, Assignment, Kept, Plan, Tree, assigned
+from tidewheel.queries.standing.tree import Assignment, Plan, assigned
 from tidewheel.storage.ledger_store import ledger_of
-from tidewheel.storage.snapshot import Snapshot
-
-
-def kept_trees(job: ArchiveJob) -> Kept:
-    """The trees whose partials are stored, and whose parts were answered from which."""
-    if not is_there(job):
-        return NOTHING_KEPT
-    told = json.loads(job.snapshot().definition.derived)
-    return Kept(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))
-
-
-def stored_queries(answers: Snapshot) -> list[Query]:
-    """The queries that an answers archive is derived by; of any other archive, none."""
-    return queries_in(answers.definition.derived)
-
-
-def answered(job: ArchiveJob) -> KeptQueries:
-    """The queries that were answered so far, as they were, with the digests of what they were compiled from."""
-    return kept_queries(_answers_by(job))
-
-
-def answered_queries(job: ArchiveJob) -> list[Query]:
-    """The queries that were answered so far, as they were."""
-    return list(answered(job).queries)
-
-
-def answered_query(job: ArchiveJob, name: str) -> Query | None:
-    """The query of a name as it was when it was answered last."""
-    return query_in(_answers_by(job), name)
-
-
-def answered_files(job: ArchiveJob) -> str:
-    """The digest of the query files that told of these queries."""
-    return files_in(_answers_by(job))
-
-
-def _answers_by(job: ArchiveJob) -> str:
-    """What the answers are derived by."""
-    answers = derived_job(job, "answers")
-    return answers.snapshot().definition.derived if is_there(answers) else ""
 
 
 @dataclass(frozen=True)
