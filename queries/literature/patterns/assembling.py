@@ -1,4 +1,4 @@
-"""From a plan to operators at work: each with its structures and the way in which its edges tell of ends.
+"""Assembles operators at work for a plan: each with its structures and the way in which its edges tell of ends.
 
 An edge's way follows from the approach and from where strict operators are (section 3.5). An input whose ends
 need not be told, beside one whose ends are, is materialised: it then tells of them as well. A time window gives its

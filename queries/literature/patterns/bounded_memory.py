@@ -1,4 +1,4 @@
-"""Which queries over unbounded streams need bounded memory (section 2.2.1; the conditions of Arasu et al., 2002).
+"""Bounded memory: the queries over unbounded streams that do with it (section 2.2.1; Arasu et al., 2002).
 
 An attribute is bounded if constants bound it from both sides, by itself or through attributes that it is compared
 with. One stream alone is a filter: any memory does while duplicates are kept; without duplicates what is kept must

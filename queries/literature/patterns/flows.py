@@ -1,4 +1,4 @@
-"""What flows over each edge of a plan: how many records a tick, how long they live, how many end early (section 3.5).
+"""The flow over each edge of a plan: how many records a tick, how long they live, how many end early (section 3.5).
 
 Values are uniform, and the smaller set of values is contained in the larger, as in the thesis's experiments.
 """

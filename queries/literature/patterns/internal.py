@@ -1,4 +1,4 @@
-"""What INTERNAL windows change: results leave when their external parts do, never with internal ones (section 3.2.2).
+"""INTERNAL windows: results leave when their external parts do, never with internal ones (section 3.2.2).
 
 Only the final answer is different. State is purged as if all windows were external, for a three-way join must not
 join dead pairs; so a record's exp stays the least of all its parts', and the end that is shown is kept apart: the least

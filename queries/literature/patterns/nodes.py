@@ -11,7 +11,7 @@ from tidewheel.queries.statements.labels import Pattern
 
 @dataclass
 class Node:
-    """What leaves an operator: how its ends are told, their pattern, the longest lifetime.
+    """An operator at work, and its output: how ends are told, their pattern, the longest lifetime.
 
     A leaf is where a stream's tuples enter: it has no operator, and gives them the `lifetime` of its time window.
     """

@@ -1,4 +1,4 @@
-"""Which structure holds the records of an edge: by the approach, and by the edge's update pattern (section 3.5.2).
+"""The structure for the records of an edge: by the approach, and by the edge's update pattern (section 3.5.2).
 
 | edge | DIRECT | UPA |
 |---|---|---|

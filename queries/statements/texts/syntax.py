@@ -59,7 +59,7 @@ class Item:
 
 @dataclass(frozen=True)
 class ListText:
-    """What is selected. `outer` folds the values that the Wstream of an inner aggregate keeps."""
+    """The list that is selected. `outer` folds the values that the Wstream of an inner aggregate keeps."""
 
     items: tuple[Item, ...]
     output: Output = Output.ANSWER

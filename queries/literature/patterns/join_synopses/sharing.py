@@ -1,4 +1,4 @@
-"""Which queries over one join synopsis are answered together: rules SS3, CS4 and CS5 (chapter 8).
+"""Sharing of one join synopsis: the queries that are answered together, by rules SS3, CS4 and CS5 (chapter 8).
 
 SS3: a generalised synopsis (b, s, g) serves every query of windows up to b that differ by g at most. CS4: queries of
 the same windows over an IJ or RJ are one probe; other windows take other intervals and prefixes, so nothing is saved.

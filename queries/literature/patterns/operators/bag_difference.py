@@ -26,7 +26,7 @@ from tidewheel.queries.literature.state.store import Store
 
 
 class Policy(Enum):
-    """Which live left records of a value are the results: those that are first in this order."""
+    """The order of the live left records of a value: the first ones are the results."""
 
     OLDEST = "oldest"
     YOUNGEST = "youngest"

@@ -1,4 +1,4 @@
-"""What an operator at work does: takes records and negative tuples, finds what has ended, and gives what follows.
+"""An operator at work takes records and negative tuples, finds what has ended, and gives what follows.
 
 An edge says in one of three ways that a record ends (section 3.5):
 
