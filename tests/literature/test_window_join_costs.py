@@ -120,11 +120,11 @@ def test_the_model_is_within_a_tenth(buckets: int) -> None:
 
 @pytest.mark.nightly
 def test_the_model_over_a_long_stream() -> None:
-    """Counts 20,000 units: within 3 % of the model, results too."""
+    """Counts 20,000 units: comparisons within 3 % of the model; results, which vary more, within 5 %."""
     turns = turns_per_unit(TABLE_5_3)
     comparisons, results = _counted("eager", 1, 20_000, 3, order=(0, 1, 2, 3), inputs=TABLE_5_3)
     assert comparisons * turns / 1000 == pytest.approx(float(cost((0, 1, 2, 3), TABLE_5_3)), rel=0.03)
-    assert results * turns / 1000 == pytest.approx(float(result_rate(TABLE_5_3)), rel=0.03)
+    assert results * turns / 1000 == pytest.approx(float(result_rate(TABLE_5_3)), rel=0.05)
 
 
 @pytest.mark.nightly

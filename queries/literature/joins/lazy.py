@@ -74,10 +74,3 @@ class Lazy(LazyEngine):
     def _purge_all(self, moment: float) -> None:
         for window in range(len(self.windows)):
             self._purge(window, moment)
-
-    def retract(self, stream: int, record: Record, at: float) -> list[Result]:
-        """Remove a tuple at once, also where it waits for its run; its results are withdrawn at the run."""
-        self._invalid.append((stream, record.id))
-        self._pending[stream] = [one for one in self._pending[stream] if one.id != record.id]
-        self.windows[stream].discard(record)
-        return []

@@ -1,5 +1,4 @@
-"""The common part of lazy algorithms: tuples wait for a run, runs follow each other, and reported results may be
-withdrawn.
+"""The common part of lazy algorithms: tuples wait for a run, and reported results may be withdrawn.
 
 A run at NOW takes what came in (PREV, NOW]. The thesis does not say how a lazy run withdraws results of earlier runs
 when a negative tuple came since (W5): here every reported result is found by the ids of its parts, and a run first
@@ -36,6 +35,13 @@ class LazyEngine(JoinEngine):
             raise Illegal(f"Tuple ts={record.ts} not after watermark τ_k={self.previous} (late data)")
         if self._is_taken(stream, record):
             self._pending[stream].append(record)
+        return []
+
+    def retract(self, stream: int, record: Record, at: float) -> list[Result]:
+        """Remove a tuple at once, also where it waits for its run; its results are withdrawn at the run."""
+        self._invalid.append((stream, record.id))
+        self._pending[stream] = [one for one in self._pending[stream] if one.id != record.id]
+        self.windows[stream].discard(record)
         return []
 
     def _take_pending(self, stream: int, now: float) -> list[Record]:

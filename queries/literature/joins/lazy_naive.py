@@ -14,7 +14,6 @@ from __future__ import annotations
 from tidewheel.queries.literature.joins.lazy_engine import LazyEngine
 from tidewheel.queries.literature.joins.probing import probe
 from tidewheel.queries.literature.joins.window_join import Result
-from tidewheel.queries.literature.state.records import Record
 
 
 class LazyNaive(LazyEngine):
@@ -34,10 +33,3 @@ class LazyNaive(LazyEngine):
         self._note_size()
         self.previous = now
         return found
-
-    def retract(self, stream: int, record: Record, at: float) -> list[Result]:
-        """Remove a tuple at once, also where it waits for its run; its results are withdrawn at the run."""
-        self._invalid.append((stream, record.id))
-        self._pending[stream] = [one for one in self._pending[stream] if one.id != record.id]
-        self.windows[stream].discard(record)
-        return []

@@ -1,4 +1,4 @@
-"""When a tuple is alive: one predicate for all algorithms, in both conventions of the source.
+"""The liveness of tuples: one predicate for all algorithms, in both conventions of the source.
 
 Golab, Waterloo 2006: chapter 5 is closed (alive at t if t <= exp), chapters 2 to 4 are half-open (t < exp). Half-open
 is the default: of the two it alone does not depend on the tick of the clock. On whole numbers, closed with exp equals
