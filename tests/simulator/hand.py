@@ -13,7 +13,7 @@ from tests.simulator.world import ModelFile, part_of
 from tests.support.models.model_table import cells_of, fact_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.conserved import check_conserved
-from tidewheel.commits.operations.put import Slots
+from tidewheel.commits.operations.put import NOTHING_ERASED, Erased, Slots
 from tidewheel.commits.procedure import Hits, Lap, Swept, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written
@@ -72,9 +72,10 @@ class MemoryHand:
         return Work(plan, folder, written)
 
     def put(
-        self, batches: Parts, lineages: Lineages, one: Try, plan: PartsPlan, folder: str, lap: Lap
+        self, batches: Parts, lineages: Lineages, one: Try, plan: PartsPlan, erased: Erased, folder: str, lap: Lap
     ) -> tuple[Work, Slots]:
         """What `local/derived/put.py` does: parts of slots in, and what stays of the files rewritten."""
+        assert erased == NOTHING_ERASED, "keys leave by a forget here"
         read = {key: batches[key] for key in plan.keys}
         self.actor.begins_to_write(read)
         placed = self._kept(one, plan)
