@@ -63,9 +63,16 @@ def _option_rows(command: click.Command, context: click.Context) -> Iterator[str
 
 
 def _prose(text: str) -> str:
-    """Help text without the marks that keep click from wrapping it."""
-    paragraphs = inspect.cleandoc(text).replace("\b", "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip())
+    """Return help text as Markdown: paragraphs, and below a mark that keeps click from wrapping, lines as they are."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(_paragraph(one) for one in paragraphs if one.replace("\b", "").strip())
+
+
+def _paragraph(text: str) -> str:
+    heading, *lines = text.replace("\b", "").strip("\n").splitlines()
+    if "\b" not in text or not all(line.startswith("  ") for line in lines):
+        return " ".join(text.replace("\b", "").split())
+    return f"{heading}\n\n```text\n{inspect.cleandoc(chr(10).join(['', *lines]))}\n```"
 
 
 def pages() -> dict[str, str]:

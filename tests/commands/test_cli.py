@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,12 +47,25 @@ ORDER = (
         "completion",
         "isolation classify",
         "isolation compare",
+        "derive plan",
         "derive trace",
     ),
 )
 LOOKING = (
     *("query check", "query test", "query list", "query show", "query explain", "plan", "ask"),
-    *("probe", "scan", "sql", "status", "history", "changes", "quarantine", "audit", "advise", "forecast"),
+    *(
+        "derive plan",
+        "probe",
+        "scan",
+        "sql",
+        "status",
+        "history",
+        "changes",
+        "quarantine",
+        "audit",
+        "advise",
+        "forecast",
+    ),
 )
 BY_NAME = LEAVES
 # What `tidewheel plan --what-if` is asked about.
@@ -64,6 +78,10 @@ group_by = ["plan"]
 window = "1h"
 slide = "5m"
 """
+# The description that the help of `derive plan` shows.
+_STREAMS = textwrap.dedent(
+    (BY_NAME["derive plan"].help or "").partition("streams.toml, for example:\n")[2].partition("There are also")[0]
+)
 EXAMPLES = [example for name in ORDER for example in examples_of(BY_NAME[name])]
 
 
@@ -79,6 +97,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.copy(ROOT / "archives" / "netflow.toml", folder / "archives")
     shutil.copytree(ROOT / "archives" / "queries", folder / "archives" / "queries")
     (folder / "drafts").mkdir()
+    (folder / "streams.toml").write_text(_STREAMS, encoding="utf-8")
     (folder / "drafts" / "new.toml").write_text(_DRAFT, encoding="utf-8")
     before = Path.cwd()
     os.chdir(folder)

@@ -150,6 +150,9 @@ LITERATURE_READERS = (
     "tidewheel/views/tracing.py",
     "tidewheel/commands/isolation.py",
     "tidewheel/views/isolation.py",
+    "tidewheel/stream_file.py",
+    "tidewheel/commands/stream_plan.py",
+    "tidewheel/views/stream_plans.py",
 )
 
 # Random numbers drive the oracle's histories, from a seed that the caller names.

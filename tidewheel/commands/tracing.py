@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidewheel.commands.common import command
+from tidewheel.commands.stream_plan import plan
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.output import Output
 
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from tidewheel.queries.literature.trace import Played, Trace
 
 
-@click.group(short_help="Play a stream through the literature's engines.")
+@click.group(short_help="Plan a join of streams, or play a stream through the literature's engines.")
 def derive() -> None:
-    """Play a stream through the literature's engines.
+    """Plan a join of streams, or play a stream through the literature's engines.
 
     \b
     Examples:
+      tidewheel derive plan --streams streams.toml
       tidewheel derive trace --stream Q1 --compare
     """
 
@@ -143,4 +145,5 @@ def _traces(played: Played, names: tuple[str, ...], *, is_compared: bool) -> dic
     return found
 
 
-derive.add_command(trace)
+for _leaf in (plan, trace):
+    derive.add_command(_leaf)

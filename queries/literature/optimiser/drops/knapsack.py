@@ -21,6 +21,7 @@ class MinimumRatesInfeasible(InvalidInput):
     """The least shares that were asked for need more time than there is."""
 
     def __init__(self, needed: Number, time: Number) -> None:
+        self.needed = needed
         super().__init__(
             f"minimum keep fractions need {float(needed):.4g}, available {float(time):.4g}",
             "lower the minimum keep fractions, or raise the budget",

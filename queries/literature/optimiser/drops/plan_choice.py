@@ -9,9 +9,10 @@ time. The starts are the cheapest plan and, for each stream, the plan as if the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tidewheel.queries.literature.optimiser.drops.certificate import of_prices
+from tidewheel.queries.literature.optimiser.drops.knapsack import MinimumRatesInfeasible
 from tidewheel.queries.literature.optimiser.drops.plan_drops import (
     ARRIVALS,
     OF_ARRIVALS,
@@ -49,14 +50,33 @@ def best_of_all(query: WindowQuery, time: Number, bounds: Bounds = OF_ARRIVALS) 
     The first to be tried is the one that alternating finds. A plan whose bound is below the best so far is passed by.
     """
     plans, known = all_plans(query), Known()
-    best = alternated(query, time, bounds)
+    best = _first(query, plans, time, bounds, known)
     for tree in plans:
         if bounds.window_of == ARRIVALS and _bound(tree, query, time, best, known) < best.weighted * (1 - GROWN):
             continue
-        one = drops_of_plan(tree, query, time, bounds, known)
-        if _is_better(one, best, query):
+        one = _drops(tree, query, time, bounds, known)
+        if one is not None and _is_better(one, best, query):
             best = one
     return best
+
+
+def _first(query: WindowQuery, plans: Sequence[Tree], time: Number, bounds: Bounds, known: Known) -> Drops:
+    """Return drops to begin with: those of alternating, or of any plan that can keep the least shares."""
+    try:
+        return alternated(query, time, bounds)
+    except MinimumRatesInfeasible as infeasible:
+        found = next(filter(None, (_drops(tree, query, time, bounds, known) for tree in plans)), None)
+        if found is None:
+            raise infeasible
+        return found
+
+
+def _drops(tree: Tree, query: WindowQuery, time: Number, bounds: Bounds, known: Known | None = None) -> Drops | None:
+    """Return a plan's best drops; None where it cannot keep the least shares, as another plan may."""
+    try:
+        return drops_of_plan(tree, query, time, bounds, known)
+    except MinimumRatesInfeasible:
+        return None
 
 
 def _bound(tree: Tree, query: WindowQuery, time: Number, best: Drops, known: Known) -> float:
@@ -84,19 +104,21 @@ def alternated(
 ) -> Drops:
     """Let drops and plan take turns, from several starts, and return the best that comes of it."""
     best: Drops | None = None
-    for start in _starts(query, bounds.window_of, from_cheapest_alone):
+    starts = list(_starts(query, bounds, from_cheapest_alone))
+    for start in starts:
         one = _rounds(query, time, bounds, start)
-        if best is None or _is_better(one, best, query):
+        if one is not None and (best is None or _is_better(one, best, query)):
             best = one
-    assert best is not None
-    return best
+    return best or drops_of_plan(starts[-1], query, time, bounds)
 
 
 def _plan_for(query: WindowQuery, keep: Mapping[str, Number], window_of: str) -> Tree:
     return best_plan(scaled(query, keep, window_of), left_deep=len(query.streams) > BUSHY_MAX).tree
 
 
-def _starts(query: WindowQuery, window_of: str, from_cheapest_alone: bool) -> Iterator[Tree]:
+def _starts(query: WindowQuery, bounds: Bounds, from_cheapest_alone: bool) -> Iterator[Tree]:
+    """Give the plans to begin with; the last is the cheapest one with no more than the least shares."""
+    window_of = bounds.window_of
     yield _plan_for(query, {}, window_of)
     if from_cheapest_alone:
         return
@@ -105,13 +127,16 @@ def _starts(query: WindowQuery, window_of: str, from_cheapest_alone: bool) -> It
         yield _plan_for(query, {other: 1 if other == name else away for other in query.names}, window_of)
         if window_of == ARRIVALS:
             yield _plan_for(query, {name: away}, window_of)
+    if bounds.least:
+        yield _plan_for(query, {name: bounds.least.get(name) or away for name in query.names}, window_of)
 
 
-def _rounds(query: WindowQuery, time: Number, bounds: Bounds, tree: Tree) -> Drops:
-    best = drops_of_plan(tree, query, time, bounds)
-    for _ in range(ROUNDS_MAX):
-        after = drops_of_plan(_plan_for(query, best.keep, bounds.window_of), query, time, bounds)
-        if not after.weighted > best.weighted * (1 + GROWN):
+def _rounds(query: WindowQuery, time: Number, bounds: Bounds, tree: Tree) -> Drops | None:
+    best = _drops(tree, query, time, bounds)
+    for _ in range(ROUNDS_MAX if best else 0):
+        assert best is not None
+        after = _drops(_plan_for(query, best.keep, bounds.window_of), query, time, bounds)
+        if after is None or not after.weighted > best.weighted * (1 + GROWN):
             break
         best = after
     return best
