@@ -50,24 +50,23 @@ class Assembler:
     def _node(self, one: Labelled, window: plans.TimeWindow | None) -> Node:
         operator, year = one.operator, longest_life(one.operator)
         if isinstance(operator, plans.Stream):
-            lives = window or plans.TimeWindow(operator, 1)
-            return Node(
-                None, Edge.EXP, one.label.pattern, year, (), operator.name,
-                lifetime=lives.length if window else None, is_internal=bool(window and window.internal),
-            )  # fmt: skip
+            return _leaf(operator, window, one.label.pattern, year)
         if isinstance(operator, plans.TimeWindow):
             below = self._node(one.inputs[0], operator)
             below.pattern, below.year = one.label.pattern, year
             return self._told(below) if self.tells_all else below
-        inputs = tuple(self._node(below, window) for below in one.inputs)
-        if any(below.edge is Edge.NEGATIVE for below in inputs):
-            inputs = tuple(below if below.edge is Edge.NEGATIVE else self._told(below) for below in inputs)
-        edge = self._edge(one.label.pattern, inputs)
-        node = Node(None, edge, one.label.pattern, year, inputs)
+        inputs = self._alike([self._node(below, window) for below in one.inputs])
+        node = Node(None, self._edge(one.label.pattern, inputs), one.label.pattern, year, inputs)
         if isinstance(operator, plans.RelationJoin):
             node.relation = operator.relation.name
         node.working = self._working(operator, node)
         return node
+
+    def _alike(self, inputs: list[Node]) -> tuple[Node, ...]:
+        """Return the inputs, of which all tell of every end if one does."""
+        if all(below.edge is not Edge.NEGATIVE for below in inputs):
+            return tuple(inputs)
+        return tuple(below if below.edge is Edge.NEGATIVE else self._told(below) for below in inputs)
 
     def _edge(self, pattern: Pattern, inputs: tuple[Node, ...]) -> Edge:
         if self.tells_all or any(below.edge is Edge.NEGATIVE for below in inputs):
@@ -178,6 +177,13 @@ class Assembler:
             is_better = ge if function == "max" else le
             return PrunedExtreme(self.steps, kept, by, value, is_better, replaces=replaces, is_one=is_one)
         return GroupBy(self.steps, self._unless_told(below), by, folds, replaces=replaces, is_one=is_one)
+
+
+def _leaf(stream: plans.Stream, window: plans.TimeWindow | None, pattern: Pattern, year: int) -> Node:
+    node = Node(None, Edge.EXP, pattern, year, stream=stream.name)
+    if window is not None:
+        node.lifetime, node.is_internal = window.length, window.internal
+    return node
 
 
 def all_hold(columns: tuple[str, ...], conditions: tuple[Comparison, ...]) -> Callable[[Record], bool]:

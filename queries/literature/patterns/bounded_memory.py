@@ -12,7 +12,7 @@ Follows the survey's examples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tidewheel.queries.statements.conditions import Comparison
 
@@ -25,33 +25,33 @@ def is_bounded(kept: Sequence[str], where: Sequence[Comparison], *, distinct: bo
     >>> is_bounded(["S.A"], [Comparison("S.A", ">", 10)], distinct=False)
     True
     """
-    bounded = _bounded(where)
+    bounded = _on_one_side(where, _UPPER) & _on_one_side(where, _LOWER)
     joins = [one for one in where if one.with_column and _stream(one.column) != _stream(one.value)]
+    must = set(kept) | {column for one in joins if one.sign == "=" for column in one.columns}
     if not joins:
-        return not distinct or all(column in bounded for column in kept)
-    equal = [column for one in joins if one.sign == "=" for column in one.columns]
-    if any(column not in bounded for column in (*kept, *equal)):
-        return False
-    open_ends = {column for one in joins for column in one.columns if column not in bounded}
+        return not distinct or must <= bounded
+    open_ends = {column for one in joins for column in one.columns} - bounded
     by_stream = Counter(map(_stream, open_ends))
-    return max(by_stream.values(), default=0) <= int(distinct)
+    return must <= bounded and max(by_stream.values(), default=0) <= int(distinct)
 
 
 def _stream(column: str) -> str:
     return column.split(".", maxsplit=1)[0]
 
 
-def _bounded(where: Sequence[Comparison]) -> set[str]:
-    """Return the columns that constants bound from both sides."""
-    return _on_one_side(where, _UPPER) & _on_one_side(where, _LOWER)
-
-
 def _on_one_side(where: Sequence[Comparison], signs: tuple[str, ...]) -> set[str]:
     """Return the columns that a constant bounds from one side, directly or through others."""
-    other = _LOWER if signs is _UPPER else _UPPER
-    found: set[str] = {one.column for one in where if not one.with_column and one.sign in signs}
-    pairs = [(one.column, one.value) for one in where if one.with_column and one.sign in signs]
-    pairs += [(one.value, one.column) for one in where if one.with_column and one.sign in other]
+    found = {one.column for one in where if not one.with_column and one.sign in signs}
+    pairs = [pair for one in where if one.with_column for pair in _bounds(one, signs)]
     while more := {column for column, by in pairs if by in found} - found:
         found |= more
     return found
+
+
+def _bounds(one: Comparison, signs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Give the columns that the comparison bounds on a side, each with the column that bounds it."""
+    other = _LOWER if signs is _UPPER else _UPPER
+    if one.sign in signs:
+        yield one.column, one.value
+    if one.sign in other:
+        yield one.value, one.column

@@ -27,20 +27,29 @@ class Reported(NamedTuple):
 
 def report(lives: Iterable[Life], before: int, now: int, output: Output, *, restore: bool = False) -> list[Reported]:
     """Return what the run at `now` reports, the run before having been at `before`."""
-    all_lives = list(lives)
-    new = [life for life in all_lives if before < life.record.ts <= now]
-    short = [life for life in new if life.end <= now]
-    ways: dict[Output, Callable[[], list[Life]]] = {
-        Output.ISTREAM: lambda: [life for life in new if life.end > now],
-        Output.RSTREAM: lambda: [life for life in all_lives if life.record.ts <= now < life.end],
-        Output.DSTREAM: lambda: [life for life in all_lives if life.record.ts <= before < life.end <= now],
-    }
-    if output not in ways or (restore and output is Output.DSTREAM):
+    if output not in _STAYS or (restore and output is Output.DSTREAM):
         raise InvalidInput(f"{output}{'-restore' if restore else ''} is not what a run reports", "see `Output`")
-    found = [Reported(life.record) for life in ways[output]()]
-    if restore:
-        found += [Reported(life.record, True) for life in short]
+    found = []
+    for life in lives:
+        is_short = before < life.record.ts and life.end <= now
+        if _STAYS[output](life, before, now) or (restore and is_short):
+            found.append(Reported(life.record, is_short))
     return sorted(found, key=lambda one: (one.record.ts, one.record.id))
+
+
+def _is_new(life: Life, before: int, now: int) -> bool:
+    return before < life.record.ts <= now < life.end
+
+
+def _is_there(life: Life, before: int, now: int) -> bool:
+    return life.record.ts <= now < life.end
+
+
+def _is_gone(life: Life, before: int, now: int) -> bool:
+    return life.record.ts <= before < life.end <= now
+
+
+_STAYS = {Output.ISTREAM: _is_new, Output.RSTREAM: _is_there, Output.DSTREAM: _is_gone}
 
 
 def output_window(

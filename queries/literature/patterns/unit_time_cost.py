@@ -20,7 +20,6 @@ from tidewheel.queries.statements.labels import Labelled, Pattern, labelled
 from tidewheel.queries.statements.plan import (
     Distinct,
     Join,
-    Negation,
     Operator,
     Project,
     Select,
@@ -87,17 +86,20 @@ def _inside(one: Labelled, approach: Approach, known: Statistics) -> float:
     if isinstance(operator, Select | Project):
         return total
     out = flow(operator, known)
-    hashed = replace(approach, chains=None)
     if isinstance(operator, Distinct):
-        if approach.way is Way.UPA:
-            return total + _stored(one, approach, out) + flows[0][1].rate
-        searched = known.values[operator.values[0]] * out.rate
-        return total + searched + 2 * flows[0][1].rate + (out.live if approach.way is Way.DIRECT else 0)
+        return total + _distinct(one, operator, approach, known, flows[0][1].rate)
+    hashed = replace(approach, chains=None)
     total += sum(_stored(below, hashed, what) for below, what in flows)
-    if isinstance(operator, Join):
-        return total + _calls(out, one, approach)
-    assert isinstance(operator, Negation)
-    return total + out.rate + flows[0][1].rate
+    return total + (_calls(out, one, approach) if isinstance(operator, Join) else out.rate + flows[0][1].rate)
+
+
+def _distinct(one: Labelled, operator: Distinct, approach: Approach, known: Statistics, rate: float) -> float:
+    """Return the steps of δ: δ* looks once at each record, the naive way searches its input for a successor."""
+    out = flow(operator, known)
+    if approach.way is Way.UPA:
+        return _stored(one, approach, out) + rate
+    searched = known.values[operator.values[0]] * out.rate
+    return searched + 2 * rate + (out.live if approach.way is Way.DIRECT else 0)
 
 
 def better_way(plan: Operator, approach: Approach, known: Statistics) -> Approach:

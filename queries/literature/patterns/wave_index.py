@@ -44,6 +44,10 @@ class SubIndex:
     def __iter__(self) -> Iterator[Entry]:
         return (entry for held in self.buckets.values() for bucket in held for entry in bucket)
 
+    def ended(self, now: int) -> list[int]:
+        """Return the ts of records that have ended and are still stored."""
+        return [one.ts for one in self if one.exp <= now]
+
     def update(self, now: int, new: list[Entry]) -> None:
         if self.room is None:
             self._rebuild(now, new)
@@ -97,18 +101,17 @@ class WaveIndex:
 
     def update(self, now: int, new: Iterable[Entry]) -> Update:
         """Take what came since the last update, and delete what has ended, touching only what holds either."""
+        entries = list(new)
         coming: dict[int, list[Entry]] = {}
-        for entry in new:
+        for entry in entries:
             coming.setdefault(self.slot(entry.ts if self._by == "ins" else entry.exp), []).append(entry)
-        gone = {number: [one.ts for one in sub if one.exp <= now] for number, sub in enumerate(self.subs)}
-        touched = sorted(number for number in range(self.parts) if coming.get(number) or gone[number])
+        gone = {number: ended for number, sub in enumerate(self.subs) if (ended := sub.ended(now))}
+        touched = sorted(coming.keys() | gone.keys())
         for number in touched:
             self.subs[number].update(now, coming.get(number, []))
-        return Update(
-            tuple(number + 1 for number in touched),
-            tuple(sorted(ts for ended in gone.values() for ts in ended)),
-            tuple(sorted(entry.ts for entries in coming.values() for entry in entries)),
-        )
+        deleted = sorted(ts for ended in gone.values() for ts in ended)
+        inserted = sorted(entry.ts for entry in entries)
+        return Update(tuple(number + 1 for number in touched), tuple(deleted), tuple(inserted))
 
     def probe(self, key: Hashable) -> list[Entry]:
         """Return the records of a key: all n directories are searched."""

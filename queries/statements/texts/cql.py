@@ -24,7 +24,6 @@ from tidewheel.queries.statements.texts.syntax import (
     AbsentText,
     ConditionText,
     Item,
-    ListText,
     SelectText,
     SourceText,
     read_select,
@@ -175,18 +174,21 @@ def _taken(left: Sequence[str], right: Sequence[str], where: list[Comparison]) -
 
 def _shaped(plan: plans.Operator, select: SelectText) -> plans.Operator:
     """Return the plan with what is selected: aggregates, distinct values, or some columns."""
-    chosen: ListText = select.chosen
-    columns = [found_column(one.column, plan.columns) for one in chosen.items if not one.function and one.column != "*"]
-    folds = tuple(_fold(one, plan) for one in chosen.items if one.function)
-    by = tuple(found_column(name, plan.columns) for name in select.by)
-    if folds or by:
-        if set(columns) - set(by):
-            raise InvalidInput(f"{', '.join(columns)} beside aggregates", "GROUP BY what is selected by itself")
-        return plans.GroupBy(plan, by, folds)
+    items = select.chosen.items
+    columns = [found_column(one.column, plan.columns) for one in items if not one.function and one.column != "*"]
+    if select.by or any(one.function for one in items):
+        return _grouped(plan, select, columns)
     kept = tuple(columns) or plan.columns
     if select.distinct:
         return plans.Distinct(plan, kept)
     return plan if kept == plan.columns else plans.Project(plan, kept)
+
+
+def _grouped(plan: plans.Operator, select: SelectText, columns: Sequence[str]) -> plans.Operator:
+    by = tuple(found_column(name, plan.columns) for name in select.by)
+    if set(columns) - set(by):
+        raise InvalidInput(f"{', '.join(columns)} beside aggregates", "GROUP BY what is selected by itself")
+    return plans.GroupBy(plan, by, tuple(_fold(one, plan) for one in select.chosen.items if one.function))
 
 
 def _fold(one: Item, plan: plans.Operator) -> plans.Fold:
