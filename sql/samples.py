@@ -33,42 +33,75 @@ _SPARK_TYPES = {
 
 def read_sample(path: Path, shown: str) -> Sample:
     """Read the sample in two passes; `shown` is its name in the archive file."""
-    files = _files(path)
-    form = _format(files[0])
-    is_of_pandas = form == "csv" and _first_line(files[0]).startswith((",", ";", "\t"))
-    source = f"{_READERS[form]}({quote_list(map(str, files))}{', header = true' if is_of_pandas else ''})"
-    connection = open_connection()
+    files, connection = _files(path), open_connection()
     try:
-        types = connection.execute(f"SELECT * FROM {source} LIMIT 0").description or []
-        names = archive_names(str(name) for name, *_ in types)
-        columns = [(names[str(name)], _spark_type(kind)) for name, kind, *_ in types]
-        taken = [(_taken(str(name), kind), quote_identifier(names[str(name)])) for name, kind, *_ in types]
-        renamed = ", ".join(f"{column} AS {called}" for column, called in taken)
-        source = f"(SELECT {renamed} FROM {source})"
-        moments = moments_in(connection, source, columns)
-        options = _csv_options(connection, files) if form == "csv" else {}
-        # DuckDB may take a header whose first cell is empty, as pandas writes it, for a record.
-        options |= {"header": "true"} if is_of_pandas else {}
-        options |= {"multiLine": "true"} if form == "json" and _spans_lines(files[0]) else {}
-        if form != "parquet" and (told := format_option(columns, moments)):
-            options["timestampFormat"] = told
-            moments = {name: replace(one, spark=name) if one.format else one for name, one in moments.items()}
-            columns = [(name, "timestamp" if name in moments and moments[name].format else k) for name, k in columns]
-        rows, *figures = connection.execute(f"SELECT {_figures(columns, moments)} FROM {source}").fetchone() or (0,)
-        found = tuple(
-            replace(SampleColumn(name, kind, *figures[at * 4 : at * 4 + 4]), moment=_spark_moment(moments, name))
-            for at, (name, kind) in enumerate(columns)
-        )
-        lives = tuple(_lives(connection, source, found, moments))
+        sample = _sample(connection, files, shown)
     except duckdb.Error as error:
         raise InvalidInput(
             f"the sample {path} cannot be read: {first_line(error)}",
             "give a Parquet file, or CSV or JSON in UTF-8",
         ) from error
-    renames = {old: new for old, new in names.items() if old != new}
-    if not rows:
+    if not sample.rows:
         raise InvalidInput(f"the sample {path} holds no records", "give a file that holds some")
+    return sample
+
+
+def _sample(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], shown: str) -> Sample:
+    form = _format(files[0])
+    is_of_pandas = form == "csv" and _first_line(files[0]).startswith((",", ";", "\t"))
+    source = f"{_READERS[form]}({quote_list(map(str, files))}{', header = true' if is_of_pandas else ''})"
+    types = connection.execute(f"SELECT * FROM {source} LIMIT 0").description or []
+    names = archive_names(str(name) for name, *_ in types)
+    columns = [(names[str(name)], _spark_type(kind)) for name, kind, *_ in types]
+    source = _renamed(source, types, names)
+    moments = moments_in(connection, source, columns)
+    options = _options(connection, files, form, is_of_pandas=is_of_pandas)
+    if form != "parquet" and (told := format_option(columns, moments)):
+        options["timestampFormat"] = told
+        columns, moments = _read_as_moments(columns, moments)
+    rows, found = _looked_at(connection, source, columns, moments)
+    lives = tuple(_lives(connection, source, found, moments))
+    renames = {old: new for old, new in names.items() if old != new}
     return Sample(shown, form, rows, sum(map(os.path.getsize, files)), found, lives, renames, options)
+
+
+def _read_as_moments(
+    columns: Sequence[tuple[str, str]], moments: Mapping[str, Moment]
+) -> tuple[list[tuple[str, str]], dict[str, Moment]]:
+    """Return the columns and moments for a Spark that was told the format of texts, and so reads moments."""
+    formatted = {name for name, one in moments.items() if one.format}
+    told = {name: replace(one, spark=name) if name in formatted else one for name, one in moments.items()}
+    return [(name, "timestamp" if name in formatted else kind) for name, kind in columns], told
+
+
+def _renamed(source: str, types: Sequence[Any], names: Mapping[str, str]) -> str:
+    taken = [(_taken(str(name), kind), quote_identifier(names[str(name)])) for name, kind, *_ in types]
+    renamed = ", ".join(f"{column} AS {called}" for column, called in taken)
+    return f"(SELECT {renamed} FROM {source})"
+
+
+def _options(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], form: str, *, is_of_pandas: bool
+) -> dict[str, str]:
+    """Return the options that Spark needs to read these files."""
+    options = _csv_options(connection, files) if form == "csv" else {}
+    # DuckDB may take a header whose first cell is empty, as pandas writes it, for a record.
+    options |= {"header": "true"} if is_of_pandas else {}
+    return options | ({"multiLine": "true"} if form == "json" and _spans_lines(files[0]) else {})
+
+
+def _looked_at(
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    columns: Sequence[tuple[str, str]],
+    moments: Mapping[str, Moment],
+) -> tuple[int, tuple[SampleColumn, ...]]:
+    """Count the records, and look at every column, in one pass."""
+    rows, *figures = connection.execute(f"SELECT {_figures(columns, moments)} FROM {source}").fetchone() or (0,)
+    return rows, tuple(
+        replace(SampleColumn(name, kind, *figures[at * 4 : at * 4 + 4]), moment=_spark_moment(moments, name))
+        for at, (name, kind) in enumerate(columns)
+    )
 
 
 def _files(path: Path) -> list[Path]:

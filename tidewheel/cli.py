@@ -56,22 +56,12 @@ class Program(click.Group):
             return code if isinstance(code, int) else 0
         except click.ClickException as error:
             return _misused(error, output)
-        except TidewheelError as error:
-            if output.debug:
-                traceback.print_exc()
-            return output.fail(error)
         except (KeyboardInterrupt, click.Abort):
             return output.interrupted()
         except SystemExit as end:  # click's own ends: a completion is given, or a pipe is broken
             return _nobody_reads() if end.code and COMPLETE_VARIABLE not in os.environ else 0
         except Exception as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                return _nobody_reads()
-            if _was_interrupted(error):
-                return output.interrupted()
-            if output.debug:
-                traceback.print_exc()
-            return output.fail(told_of(error, output.archive))
+            return _failed(error, output)
 
 
 class _PandasHidden:
@@ -148,6 +138,17 @@ def quiet_bridge(debug: bool) -> None:
     handler.setLevel(logging.WARNING)
     handler.addFilter(lambda one: debug or not ("py4j" in one.pathname or one.name == _FORGET_LOG))
     logging.basicConfig(handlers=[handler])
+
+
+def _failed(error: Exception, output: Output) -> int:
+    is_told = isinstance(error, TidewheelError)
+    if not is_told and isinstance(error, OSError) and error.errno == errno.EPIPE:
+        return _nobody_reads()
+    if not is_told and _was_interrupted(error):
+        return output.interrupted()
+    if output.debug:
+        traceback.print_exc()
+    return output.fail(error if isinstance(error, TidewheelError) else told_of(error, output.archive))
 
 
 def _misused(error: click.ClickException, output: Output) -> int:

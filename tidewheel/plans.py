@@ -100,6 +100,7 @@ def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
     others = list(filter(None, (_other(one, loom) for one in wanted)))
     positions = {request.name: position for position, request in enumerate(pool.requests)}
     trees = [loom.tree(positions[name] for name in tree) for tree in plan.trees]
+    placement, placements = _placements(loom, asked)
     return PoolPlan(
         pool=pool,
         plan=plan,
@@ -108,8 +109,8 @@ def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
         others=tuple(others),
         left_out=tuple(one.name for one in wanted if one.name not in {other.planner for other in others}),
         gap=certificate(workload).gap(Fraction(plan.cost)) if _is_proved(asked) else None,
-        placement=_placed(loom, asked, optimizer_named(OBJECTIVES[asked.objective])) if asked.nodes > 1 else None,
-        placements=tuple(_placed(loom, asked, one) for one in OPTIMIZERS if asked.nodes > 1 and asked.compare),
+        placement=placement,
+        placements=placements,
         once=loom.model.shown(loom.model.once),
     )
 
@@ -134,6 +135,14 @@ def _planner(name: str) -> Planner:
 
 def _is_proved(asked: Asked) -> bool:
     return (asked.model, asked.technique.lower()) == ("published", PANES.lower())
+
+
+def _placements(loom: Loom, asked: Asked) -> tuple[Placement | None, tuple[Placement, ...]]:
+    """Return the chosen placement on several nodes, and those of all optimizers if they are compared."""
+    if asked.nodes == 1:
+        return None, ()
+    chosen = _placed(loom, asked, optimizer_named(OBJECTIVES[asked.objective]))
+    return chosen, tuple(_placed(loom, asked, one) for one in OPTIMIZERS if asked.compare)
 
 
 def _placed(loom: Loom, asked: Asked, optimizer: Optimizer) -> Placement:

@@ -27,38 +27,8 @@ from dataclasses import dataclass, replace
 from operator import eq, gt, lt
 from typing import Any
 
+from tidewheel.queries.derivations.form_rows import Pairs, Row, agree, by_values, have_met, is_before, joined
 from tidewheel.queries.derivations.windows import Seen, Window
-
-Part = tuple[str, int]  # alias of a source, insertion slot there
-Pairs = tuple[tuple[int, int], ...]  # (column left, column right), equal
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a form; `parts` are the records whose values it shows.
-
-    `latest` is the latest time of any part, and `meets_until` the least end of their windows.
-    """
-
-    values: tuple[Any, ...]
-    until: int
-    place: int
-    time: int | None = None
-    row_hash: int = 0
-    latest: int = 0
-    meets_until: int = 0
-    parts: tuple[Part, ...] = ()
-
-    @property
-    def ranks(self) -> tuple[int, int, int]:
-        """Order rows by their end; those that end together by slot and hash."""
-        return self.until, self.place, self.row_hash
-
-    @property
-    def stored(self) -> tuple[tuple[Any, ...], int, int]:
-        """Return what an archive keeps of the record: values, end and slot."""
-        return self.values, self.until, self.place
-
 
 _WORDS: Mapping[str, Callable[[Any, Any], bool]] = {"=": eq, "<": lt, ">": gt}
 
@@ -165,17 +135,17 @@ class Join(Two):
     def rows(self, seen: Callable[[Source], list[Seen]], at: int) -> list[Row]:
         right = self.right.rows(seen, at)
         return [
-            _both(one, other, max(one.place, other.place))
+            joined(one, other, max(one.place, other.place))
             for one in self.left.rows(seen, at)
             for other in right
-            if _match(one, other, self.on) and _met(one, other)
+            if agree(one, other, self.on) and have_met(one, other)
         ]
 
 
 @dataclass(frozen=True)
 class Distinct(One):
     def rows(self, seen: Callable[[Source], list[Seen]], at: int) -> list[Row]:
-        return [max(group, key=lambda row: row.ranks) for group in _by_values(self.input.rows(seen, at)).values()]
+        return [max(group, key=lambda row: row.ranks) for group in by_values(self.input.rows(seen, at)).values()]
 
 
 @dataclass(frozen=True)
@@ -186,7 +156,7 @@ class Exists(Two):
         right = self.right.rows(seen, at)
         found = []
         for one in self.left.rows(seen, at):
-            matches = [other for other in right if _match(one, other, self.on)]
+            matches = [other for other in right if agree(one, other, self.on)]
             if matches:
                 last = max(matches, key=lambda row: row.ranks)
                 found.append(replace(one, until=min(one.until, last.until), place=max(one.place, last.place)))
@@ -201,7 +171,7 @@ class NotExists(Two):
 
     def rows(self, seen: Callable[[Source], list[Seen]], at: int) -> list[Row]:
         right = self.right.rows(seen, at)
-        return [one for one in self.left.rows(seen, at) if not any(_match(one, other, self.on) for other in right)]
+        return [one for one in self.left.rows(seen, at) if not any(agree(one, other, self.on) for other in right)]
 
 
 @dataclass(frozen=True)
@@ -209,9 +179,9 @@ class ExceptAll(Two):
     is_closed = False
 
     def rows(self, seen: Callable[[Source], list[Seen]], at: int) -> list[Row]:
-        taken = _by_values(self.right.rows(seen, at))
+        taken = by_values(self.right.rows(seen, at))
         kept = []
-        for values, group in _by_values(self.left.rows(seen, at)).items():
+        for values, group in by_values(self.left.rows(seen, at)).items():
             many = max(0, len(group) - len(taken.get(values, [])))
             kept += sorted(group, key=lambda row: row.ranks)[:many]
         return kept
@@ -228,8 +198,8 @@ class LeftJoin(Two):
         right = self.right.rows(seen, at)
         found = []
         for one in self.left.rows(seen, at):
-            matches = [other for other in right if _match(one, other, self.on)]
-            found += [_both(one, other, one.place) for other in matches]
+            matches = [other for other in right if agree(one, other, self.on)]
+            found += [joined(one, other, one.place) for other in matches]
             if not matches:
                 found.append(replace(one, values=one.values + (None,) * self.width))
         return found
@@ -247,10 +217,10 @@ class AsOf(Two):
         right = self.right.rows(seen, at)
         found = []
         for one in self.left.rows(seen, at):
-            before = [other for other in right if _match(one, other, self.on) and _is_before(other, one)]
+            before = [other for other in right if agree(one, other, self.on) and is_before(other, one)]
             if before:
                 last = max(before, key=lambda row: (row.time or 0, row.row_hash))
-                found.append(_both(one, last, one.place))
+                found.append(joined(one, last, one.place))
         return found
 
 
@@ -279,45 +249,6 @@ class Ranked(One):
             replace(row, values=(*row.values, number), until=min(better.until for better in ranked[:number]))
             for number, row in enumerate(ranked, start=1)
         ]
-
-
-def _match(one: Row, other: Row, on: Pairs) -> bool:
-    return all(one.values[left] is not None and one.values[left] == other.values[right] for left, right in on)
-
-
-def _met(one: Row, other: Row) -> bool:
-    """Tell whether the last of all parts came before the first window ended."""
-    return max(one.latest, other.latest) < min(one.meets_until, other.meets_until)
-
-
-def _is_before(other: Row, one: Row) -> bool:
-    return other.time is not None and one.time is not None and other.time < one.time
-
-
-def _both(one: Row, other: Row, place: int) -> Row:
-    """Return a row that shows the values of both."""
-    return Row(
-        one.values + other.values,
-        min(one.until, other.until),
-        place,
-        one.time,
-        combined(one.row_hash, other.row_hash),
-        max(one.latest, other.latest),
-        min(one.meets_until, other.meets_until),
-        one.parts + other.parts,
-    )
-
-
-def combined(one: int, other: int) -> int:
-    """Return the hash of a joined row: it follows from those of its parts, in any engine."""
-    return (one * 1_000_003 + other) % (2**61 - 1)
-
-
-def _by_values(rows: Iterable[Row]) -> Mapping[tuple[Any, ...], list[Row]]:
-    groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row.values].append(row)
-    return groups
 
 
 def forms_of(form: Form) -> list[Form]:

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tidewheel.queries.derivations.forms import Form, Row, Source, forms_of, sources_of
+from tidewheel.queries.derivations.form_rows import Row
+from tidewheel.queries.derivations.forms import Form, Source, forms_of, sources_of
 from tidewheel.queries.derivations.records import Tombstone, Version
 from tidewheel.queries.derivations.windows import Seen
 

@@ -16,12 +16,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidewheel.queries.derivations.form_rows import Part, Row
 from tidewheel.queries.derivations.forms import (
     Form,
     Join,
     Map,
-    Part,
-    Row,
     Source,
     UnionAll,
     Where,

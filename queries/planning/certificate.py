@@ -47,12 +47,11 @@ def certificate(workload: Workload) -> Certificate:
     least = workload.rate + final if requests else Fraction(0)
     if len(requests) < 2 or len(requests) * (len(requests) - 1) // 2 > PAIRS_MAX or not workload.rate:
         return Certificate(least, None, False)
-    worst, widest = None, Fraction(0)
-    for one, other in combinations(range(len(requests)), 2):
-        together = pair_edge_rate(workload.phases[one], workload.phases[other])
-        penalty = (together - rates[one]) * overlaps[one] + (together - rates[other]) * overlaps[other]
-        worst = penalty if worst is None else max(worst, penalty)
-        widest = max(widest, together)
-    assert worst is not None
+    pairs = list(combinations(range(len(requests)), 2))
+    together = [pair_edge_rate(workload.phases[one], workload.phases[other]) for one, other in pairs]
+    worst = max(
+        (edges - rates[one]) * overlaps[one] + (edges - rates[other]) * overlaps[other]
+        for (one, other), edges in zip(pairs, together, strict=True)
+    )
     tumbling = all(overlap == 1 for overlap in overlaps)
-    return Certificate(least, 1 - worst / workload.rate, tumbling and workload.rate >= 2 * widest)
+    return Certificate(least, 1 - worst / workload.rate, tumbling and workload.rate >= 2 * max(together))

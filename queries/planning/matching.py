@@ -59,14 +59,7 @@ class _Graph:
 
     def grow(self) -> bool:
         """One augmentation; False when there is none that adds weight."""
-        tops = self._tops()
-        for x in range(1, self._top + 1):
-            self._label[x], self._slack_from[x] = FREE, 0
-        self._queue.clear()
-        for x in tops:
-            if not self._match[x]:
-                self._parent[x], self._label[x] = 0, EVEN
-                self._enqueue(x)
+        self._plant()
         if not self._queue:
             return False
         while True:
@@ -79,6 +72,16 @@ class _Graph:
             for b in range(self._n + 1, self._top + 1):
                 if self._outer[b] == b and self._label[b] == ODD and self._potential[b] == 0:
                     self._expand(b)
+
+    def _plant(self) -> None:
+        """Begin a tree at every unmatched vertex."""
+        for x in range(1, self._top + 1):
+            self._label[x], self._slack_from[x] = FREE, 0
+        self._queue.clear()
+        for x in self._tops():
+            if not self._match[x]:
+                self._parent[x], self._label[x] = 0, EVEN
+                self._enqueue(x)
 
     def _tops(self) -> list[int]:
         return [x for x in range(1, self._top + 1) if self._outer[x] == x]

@@ -98,11 +98,7 @@ class Tree:
         """Tell whether the query's answers follow from these partials as they are."""
         terms = query.terms
         return (
-            self.time == terms.time
-            and self.counts is terms.counts
-            and self.ahead_us == terms.ahead_us
-            and self.erasure is terms.erasure
-            and self.endless == (terms.window_us is None)
+            (self.counts, self.time, self.ahead_us, self.erasure, self.endless) == kind_of(query)
             and self.horizon_us >= terms.back_us(life_us)
             and self.revise_us >= terms.revise_us
             and {one.sql for one in query.groups} <= {one.sql for one in self.groups}

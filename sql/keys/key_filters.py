@@ -164,25 +164,29 @@ def _file_filter(source: pa.NativeFile, column: str) -> FileFilter | None:
     """The filters behind a footer; None if the file has none."""
     import pyarrow.parquet as pq
 
-    metadata = pq.read_metadata(source)
-    names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    if column not in names:
-        return None
-    position = names.index(column)
-    chunks = [metadata.row_group(number).column(position) for number in range(metadata.num_row_groups)]
+    chunks = _chunks(pq.read_metadata(source), column)
     places = [_place(chunk) for chunk in chunks]
     known = [place for place in places if place is not None]
     if not known:
         return None
     first = min(offset for offset, _ in known)
     content = memoryview(source.read_at(max(offset + length for offset, length in known) - first, first))
-    groups = []
-    for chunk, place in zip(chunks, places, strict=True):
-        blocks = None if place is None else _blocks(content[place[0] - first : place[0] - first + place[1]])
-        bounds = chunk.statistics
-        bounded = bounds is not None and bounds.has_min_max
-        groups.append((bounds.min_raw, bounds.max_raw, blocks) if bounded else (None, None, blocks))
-    return FileFilter(chunks[0].physical_type, tuple(groups), len(content))
+    filters = (None if place is None else _blocks(content[place[0] - first :][: place[1]]) for place in places)
+    groups = tuple((*_bounds(chunk), blocks) for chunk, blocks in zip(chunks, filters, strict=True))
+    return FileFilter(chunks[0].physical_type, groups, len(content))
+
+
+def _chunks(metadata: pq.FileMetaData, column: str) -> list[pq.ColumnChunkMetaData]:
+    """Return the column's chunk in each row group; none if the file has no such column."""
+    names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+    if column not in names:
+        return []
+    return [metadata.row_group(number).column(names.index(column)) for number in range(metadata.num_row_groups)]
+
+
+def _bounds(chunk: pq.ColumnChunkMetaData) -> tuple[Stored | None, Stored | None]:
+    bounds = chunk.statistics
+    return (bounds.min_raw, bounds.max_raw) if bounds is not None and bounds.has_min_max else (None, None)
 
 
 def _place(chunk: pq.ColumnChunkMetaData) -> tuple[int, int] | None:

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 from tidewheel.indexing.key_text import bytes_text
 
+# A datetime is a date as well: the first row that fits holds.
+_TEXTS: tuple[tuple[tuple[type, ...], Callable[[Any], str]], ...] = (
+    ((datetime,), lambda moment: moment.isoformat().replace("+00:00", "Z")),
+    ((date, time), lambda day: day.isoformat()),
+    ((bytes,), bytes_text),
+    ((Decimal, timedelta), str),
+)
+
 
 def json_value(value: Any) -> Any:
-    """A value as JSON can hold it without loss."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return bytes_text(value)
-    if isinstance(value, Decimal | timedelta):
-        return str(value)
+    """Return a value as JSON can hold it without loss."""
+    if isinstance(value, float):
+        return _float_value(value)
     if isinstance(value, dict):
         return {str(name): json_value(one) for name, one in value.items()}
     if hasattr(value, "nanoseconds"):
         return interval_text(*value)
     if isinstance(value, list | tuple):
         return [json_value(one) for one in value]
+    for kinds, text in _TEXTS:
+        if isinstance(value, kinds):
+            return text(value)
     return value
+
+
+def _float_value(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def interval_text(months: int, days: int, nanoseconds: int) -> str:

@@ -140,6 +140,11 @@ def _check(node: dict[str, Any], around: Surroundings, with_queries: set[tuple[s
         raise InvalidInput(f"a query here only reads, it cannot do {_words(kind)}", "give one SELECT")
     if "alias" in node and "sample" in node and "class" not in node and kind not in SOURCES:
         raise InvalidInput(f"a query cannot read from {_words(kind)} here", around.remedy)
+    _check_source(kind, node, around, with_queries)
+
+
+def _check_source(kind: Any, node: dict[str, Any], around: Surroundings, with_queries: set[tuple[str, ...]]) -> None:
+    """Refuse a table, a table function or a SHOW that the query may not name."""
     if kind == "BASE_TABLE":
         views = {tuple(name.lower().split(".")) for name in around.views}
         _check_name(node, views | with_queries, "table", around.remedy)

@@ -113,6 +113,7 @@ def trace(
     from tidewheel.queries.statements.rewrites.search import simplified
 
     is_table = stream in TABLES
+    chosen = NAMES if compare else engines or _default_engines(is_table)
     if is_table:
         played = play_table(stream, order, ticks or 150, every or 10, seed, TableWindows(internal, rows))
     else:
@@ -120,14 +121,17 @@ def trace(
         played = play_links(stream, links, ticks or 4 * window, every or 1, internal=internal)
     if simplify:
         played = replace(played, plan=simplified(played.plan))
-    chosen = engines or (("lazyR",) if is_table else ("UPA(10)",))
     with output.working("playing"):
-        truth = judged(played) if judge or (judge is None and not is_table) else None
-        found = _traces(played, NAMES if compare else chosen, is_compared=compare or len(chosen) > 1)
+        truth = judged(played) if (not is_table if judge is None else judge) else None
+        found = _traces(played, chosen, is_compared=compare or len(chosen) > 1)
 
     from tidewheel.views.tracing import trace_json, traces_view
 
     output.show(trace_json(played, found, truth), lambda: traces_view(played, found, truth))
+
+
+def _default_engines(is_table: bool) -> tuple[str, ...]:
+    return ("lazyR",) if is_table else ("UPA(10)",)
 
 
 def _traces(played: Played, names: tuple[str, ...], *, is_compared: bool) -> dict[str, Trace | InvalidInput]:

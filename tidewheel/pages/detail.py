@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from tidewheel.indexing.core.receipts import Receipt
@@ -12,7 +12,7 @@ from tidewheel.indexing.rules.care import Audited
 from tidewheel.indexing.rules.course import Course
 from tidewheel.indexing.rules.status import Status
 from tidewheel.pages.curves import curve, curves
-from tidewheel.pages.facts import Detail, Overview
+from tidewheel.pages.facts import Detail, Gap, Overview
 from tidewheel.pages.grid import grids
 from tidewheel.pages.markup import Content, Markup, element, table, together
 from tidewheel.pages.overview import gone_text, lag_text, why
@@ -42,33 +42,41 @@ def _health(overview: Overview) -> Markup:
 def _sections(detail: Detail, status: Status, axis: TimeAxis) -> Iterator[Markup]:
     yield table((), [(element("span", name, class_="dim"), said) for name, said in _facts(status)])
     if detail.gaps:
-        yield element("h2", "Missing slots")
-        rows = [
-            (counted(gap.slots, "slot"), gap.start, gap.end, gap.run, element("code", gap.command))
-            for gap in detail.gaps
-        ]
-        yield table(("", "from", "to", "what became of it", "when their data is there, bring them with"), rows)
+        yield from _gaps(detail.gaps)
     if len(detail.course.ahead) > 1:
         yield element("h2", "Live records")
         yield _course(detail.course)
     yield element("h2", "Sub-indices")
     yield grids(status)
     if detail.answers or detail.queries_wrong:
-        yield element("h2", "Standing queries")
+        yield from _standing_queries(detail)
+    yield element("h2", "Quarantine")
+    yield from _quarantine(status.name, detail.overview.quarantined or {})
+    yield element("h2", "History")
+    yield _history(detail, axis)
+
+
+def _gaps(gaps: Sequence[Gap]) -> Iterator[Markup]:
+    yield element("h2", "Missing slots")
+    rows = [(counted(gap.slots, "slot"), gap.start, gap.end, gap.run, element("code", gap.command)) for gap in gaps]
+    yield table(("", "from", "to", "what became of it", "when their data is there, bring them with"), rows)
+
+
+def _standing_queries(detail: Detail) -> Iterator[Markup]:
+    yield element("h2", "Standing queries")
     if detail.queries_wrong:
         yield element("div", element("p", detail.queries_wrong), class_="health late")
     for one in detail.answers:
         yield element("h3", one.name)
         yield element("p", one.said, class_="dim") if one.said else curves(one.plot)
-    yield element("h2", "Quarantine")
-    rules = detail.overview.quarantined or {}
-    if rules:
-        yield table(("rule", "records"), [(rule, count(number)) for rule, number in rules.items()])
-        yield element("p", "see them: ", element("code", f"tidewheel quarantine {status.name}"), class_="dim")
-    else:
+
+
+def _quarantine(name: str, rules: Mapping[str, int]) -> Iterator[Markup]:
+    if not rules:
         yield element("p", "nothing is in quarantine", class_="dim")
-    yield element("h2", "History")
-    yield _history(detail, axis)
+        return
+    yield table(("rule", "records"), [(rule, count(number)) for rule, number in rules.items()])
+    yield element("p", "see them: ", element("code", f"tidewheel quarantine {name}"), class_="dim")
 
 
 def _course(course: Course) -> Markup:

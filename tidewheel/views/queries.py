@@ -86,18 +86,25 @@ def refreshed_view(done: Refreshed, axis: TimeAxis, *, dry_run: bool) -> Rendera
     if not (done.stale or done.due or done.answers_erased):
         rest = _left_line(done) or ("nothing else is stale" if done.wrong else "nothing is stale")
         return "\n".join(filter(None, (gone, rest)))
-    table = plain_table("what", "part", "slots", "why", left=(0, 1, 2, 3))
-    for what, pairs in (("partials", [(one.tree, one.slot, one.why) for one in done.stale]),
-                        ("answers", [(name_of_part(one.part), one.slot, one.why) for one in done.due])):  # fmt: skip
-        for part, why in sorted({(part, why) for part, _, why in pairs}):
-            slots = tuple(sorted(slot for one, slot, because in pairs if (one, because) == (part, why)))
-            table.add_row(what, part, slots_name(axis, slots), why)
+    table = _redone_table(done, axis)
     if dry_run:
         follow = f"; of {counted(done.missing, 'missing answer')} those are given whose windows can be read"
         told = f"nothing was changed{follow if done.missing else ''}"
         return Group(table, *filter(None, (gone, told)))
     erased = f"{counted(done.answers_erased, 'answer')} erased: forgotten; " if done.answers_erased else ""
     return Group(table, *filter(None, (gone, erased + _versions(done), _left_line(done))))
+
+
+def _redone_table(done: Refreshed, axis: TimeAxis) -> RenderableType:
+    table = plain_table("what", "part", "slots", "why", left=(0, 1, 2, 3))
+    slots: dict[tuple[str, str, str], list[int]] = {}
+    for stale in done.stale:
+        slots.setdefault(("partials", stale.tree, stale.why), []).append(stale.slot)
+    for due in done.due:
+        slots.setdefault(("answers", name_of_part(due.part), due.why), []).append(due.slot)
+    for (what, part, why), mine in sorted(slots.items(), key=lambda row: (row[0][0] != "partials", row[0])):
+        table.add_row(what, part, slots_name(axis, tuple(sorted(mine))), why)
+    return table
 
 
 def _dropped_line(done: Refreshed, *, dry_run: bool) -> str:

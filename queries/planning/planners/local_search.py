@@ -6,9 +6,10 @@ No listing is printed: a tree of its own is a move as well, which the text leave
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
+from tidewheel.queries.planning.cost_model import Cost
 from tidewheel.queries.planning.loom import Loom, Tree, in_order
 from tidewheel.queries.planning.plan import Draw, Planner
 from tidewheel.queries.planning.planners.no_share import no_share
@@ -16,6 +17,7 @@ from tidewheel.queries.planning.planners.random_plans import random_partition
 from tidewheel.queries.planning.planners.weave_share import woven_until
 
 Start = Callable[[Loom, Draw], list[Tree]]
+Move = tuple[Tree, int, int, Tree | None]  # the request, its place, its target, and what it leaves behind
 
 
 def local_search(start: Start, times: int, loom: Loom, draw: Draw) -> list[Tree]:
@@ -31,6 +33,14 @@ def local_search(start: Start, times: int, loom: Loom, draw: Draw) -> list[Tree]
 
 def _after_best_move(loom: Loom, trees: list[Tree]) -> list[Tree] | None:
     best_gain, best = loom.model.least_gain, None
+    for gain, move in _moves(loom, trees):
+        if gain > best_gain:
+            best_gain, best = gain, move
+    return None if best is None else _moved(loom, trees, *best)
+
+
+def _moves(loom: Loom, trees: list[Tree]) -> Iterator[tuple[Cost, Move]]:
+    """Yield the gain of each move of one request, to every other tree and to a tree of its own."""
     for position, place in sorted((position, at) for at, tree in enumerate(trees) for position in tree.members):
         home, single = trees[place], loom.singles[position]
         rest = [member for member in home.members if member != position]
@@ -38,12 +48,9 @@ def _after_best_move(loom: Loom, trees: list[Tree]) -> list[Tree] | None:
         freed = home.cost - (left.cost if left else 0)
         for target, tree in enumerate(trees):
             if target != place:
-                gain = freed + tree.cost - loom.woven_cost(tree, single)
-                if gain > best_gain:
-                    best_gain, best = gain, (single, place, target, left)
-        if left and freed - single.cost > best_gain:
-            best_gain, best = freed - single.cost, (single, place, len(trees), left)
-    return None if best is None else _moved(loom, trees, *best)
+                yield freed + tree.cost - loom.woven_cost(tree, single), (single, place, target, left)
+        if left:
+            yield freed - single.cost, (single, place, len(trees), left)
 
 
 def _moved(loom: Loom, trees: list[Tree], single: Tree, place: int, target: int, left: Tree | None) -> list[Tree]:

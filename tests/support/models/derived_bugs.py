@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import fields, replace
 from typing import Any
 
+from tidewheel.queries.derivations.form_rows import Row
 from tidewheel.queries.derivations.forms import (
     AsOf,
     Distinct,
@@ -18,7 +19,6 @@ from tidewheel.queries.derivations.forms import (
     Join,
     LeftJoin,
     Ranked,
-    Row,
 )
 from tidewheel.queries.derivations.records import Axis, Record
 from tidewheel.queries.derivations.windows import FOREVER, Newest, Seen, Within
