@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -34,6 +35,8 @@ REFUSED = (
     "raise_error('x')", "read_files('/etc/passwd')", "window(at, '1 day')", "cast(substring('xnow', 2) as timestamp)",
     "cast(split('a,today', ',')[1] as date)", "cast(get_json_object('{\"a\": \"today\"}', '$.a') as date)",
 )  # fmt: skip
+# A text, or a column's name; behind a call's name in backticks stands a bracket.
+QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`(?!\s*\()""")
 
 
 @pytest.mark.parametrize("text", TAKEN)
@@ -52,30 +55,12 @@ def test_random_expressions_are_taken_or_refused() -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    pieces = [
-        *TAKEN,
-        *REFUSED,
-        "(",
-        ")",
-        "'",
-        "`",
-        '"',
-        ",",
-        "()",
-        "\\",
-        "--",
-        ";",
-        "\0",
-        "\u2028",
-        " ",
-        "é",
-        "->",
-        "::",
-    ]
+    pieces = [*TAKEN, *REFUSED, *"()'`\",;\0\u2028 é", "()", "\\", "--", "->", "::"]
     for _ in range(3000):
         text = "".join(chance.choices(pieces, k=chance.randrange(1, 6)))
         try:
             taken = EXPRESSION.check(text)
         except InvalidInput:
             continue
-        assert not any(word in str(taken).lower() for word in ("reflect(", "now()", "select ", "input_file")), text
+        calls = QUOTED.sub("x", str(taken).lower())
+        assert not any(word in calls for word in ("reflect(", "now()", "select ", "input_file")), text
