@@ -38,6 +38,14 @@ def interrupted(job: ArchiveJob, meanwhile: Callable[[], object]) -> ArchiveJob:
     return replace(job, progress=progress)
 
 
+def reading_aside(archive: SmallArchive, slot: int) -> ArchiveJob:
+    """The job, reading a slot's file under another name: whoever corrects it does not exchange what is being read."""
+    written = archive.folder / "source" / f"{slot}.parquet"
+    written.rename(written.with_name(f"aside-{slot}.parquet"))
+    source = replace(archive.file.source, path=str(written.with_name("aside-{slot}.parquet")))
+    return replace(archive.job, file=replace(archive.file, source=source))
+
+
 @pytest.fixture
 def archive(tmp_path: Path) -> SmallArchive:
     chance = random.Random(3)
@@ -76,7 +84,9 @@ def test_a_batch_that_was_overtaken_by_a_correction_stops(archive: SmallArchive)
     archive.write(4, stale)
     before = folders(archive)
     with pytest.raises(Superseded):
-        update(interrupted(archive.job, lambda: archive.update({4: corrected})), [4], confirmed=EVERYTHING)
+        update(
+            interrupted(reading_aside(archive, 4), lambda: archive.update({4: corrected})), [4], confirmed=EVERYTHING
+        )
     archive.check()
     assert len(folders(archive) - before) == 1, "the overtaken attempt leaves nothing behind"
 
