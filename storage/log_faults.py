@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidewheel.indexing.printable import one_line
+from tidewheel.storage.decoding import READ_ERRORS, gist
 from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import list_log
 
@@ -22,7 +21,7 @@ def log_faults(location: Location) -> list[str]:
         try:
             with location.filesystem.open_input_file(location.child(file.path)) as source:
                 pq.read_table(source, partitioning=None)
-        except (OSError, pa.ArrowException) as error:
+        except READ_ERRORS as error:
             faults.append(f"{file.path} cannot be read: {_gist(error)}")
     versions = sorted(log.entries)
     for version in range(versions[0], versions[-1]) if versions else ():
@@ -37,7 +36,7 @@ def log_faults(location: Location) -> list[str]:
                 json.loads(line)
         except (OSError, ValueError) as error:
             faults.append(f"{log.entries[version].path} cannot be read: {_gist(error)}")
-    return faults + _missing_checkpoint(location, set(log.checkpoints))
+    return faults + missing_checkpoint(location, set(log.checkpoints))
 
 
 def table_faults(location: Location) -> list[str]:
@@ -51,7 +50,7 @@ def table_faults(location: Location) -> list[str]:
             try:
                 with location.filesystem.open_input_file(info.path) as source:
                     pq.ParquetFile(source, page_checksum_verification=True).read()
-            except (OSError, pa.ArrowException) as error:
+            except READ_ERRORS as error:
                 faults.append(f"{path} cannot be read: {_gist(error)}")
     return faults
 
@@ -91,7 +90,7 @@ def _head(transactions: Iterable[dict[str, Any] | None], head_id: str) -> int | 
     return next((int(one["version"]) for one in transactions if one and one["appId"] == head_id), None)
 
 
-def _missing_checkpoint(location: Location, there: set[int]) -> list[str]:
+def missing_checkpoint(location: Location, there: set[int]) -> list[str]:
     """Return the checkpoint that `_last_checkpoint` names, if it is missing."""
     try:
         named = json.loads(location.read_bytes(location.child("_delta_log/_last_checkpoint")))["version"]
@@ -101,4 +100,4 @@ def _missing_checkpoint(location: Location, there: set[int]) -> list[str]:
 
 
 def _gist(error: Exception) -> str:
-    return one_line(str(error))[:200]
+    return gist(error)[:200]

@@ -32,6 +32,7 @@ from tidewheel.indexing.rules.audit_receipts import ledger_findings, receipt_fin
 from tidewheel.indexing.rules.findings import Finding, Flaw, backfill_options, backfill_range
 from tidewheel.jobs.audit.bytes import byte_findings
 from tidewheel.jobs.audit.files import FileReading, page_findings, read_contents
+from tidewheel.jobs.audit.older_versions import older_version_findings
 from tidewheel.jobs.audit.others import statement_findings
 from tidewheel.jobs.audit.side_tables import side_table_findings
 from tidewheel.storage.ledger_store import all_receipts, entry_receipt, state_of
@@ -126,6 +127,7 @@ def beside_files(job: ArchiveJob, snapshot: Snapshot, receipts: list[tuple[int, 
     ]
     if receipts:
         findings += _log_entries(snapshot, receipts)
+        findings += older_version_findings(job, snapshot, receipts)
         findings += side_table_findings(job, snapshot, receipts)
     return findings
 
