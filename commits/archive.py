@@ -81,15 +81,13 @@ class ArchiveJob:
 
     def derived_anew(self, name: str) -> str:
         """Return the remedy for a derived archive, of a name, that cannot be read."""
-        refresh, place = shlex.join(["tidewheel", "refresh", self.source_called(name)]), self.location.uri
-        aside = shlex.join(["mv", place, f"{place}.damaged"])
-        command = f"{aside} && {refresh}" if self.location.is_local else f"move {place} away, then {refresh}"
+        refresh = shlex.join(["tidewheel", "refresh", self.source_called(name)])
         again = (
             "to fold again what can be read of the records, from which young answers follow"
             if name.endswith(".partials")
             else "to give again what its partials still cover, and nothing older"
         )
-        return f"restore it from a copy; or, {again}, run: {command}"
+        return f"restore it from a copy; or, {again}, run: {self.location.aside_command()} && {refresh}"
 
     @property
     def table(self) -> Table:

@@ -15,6 +15,7 @@ from tidewheel.commits.statistics import file_statistics
 from tidewheel.commits.written import check_sizes
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.rules.vacuum import StoredFile
+from tidewheel.storage.decoding import decoding
 from tidewheel.storage.entry import NewFile
 from tidewheel.storage.lease import Lease
 from tidewheel.storage.location import Location
@@ -58,8 +59,11 @@ class DeltaArchive:
         refuse_unreadable(self.location, checkpoint)
 
     def _statistics(self, snapshot: Snapshot, fact: FileFact) -> str:
-        source = self.location.filesystem.open_input_file(self.location.child(fact.path))
-        with source, pq.ParquetFile(source) as parquet:
+        with (
+            decoding(self.location, fact.path),
+            self.location.filesystem.open_input_file(self.location.child(fact.path)) as source,
+            pq.ParquetFile(source) as parquet,
+        ):
             return file_statistics(parquet, snapshot.definition.key)
 
 

@@ -5,23 +5,18 @@ Cost: a look at each, the content of those that look well.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged, TidewheelError
-from tidewheel.indexing.printable import one_line
 from tidewheel.sql.damage import FileGone, VersionGone
+from tidewheel.storage.decoding import READ_ERRORS, gist
 from tidewheel.storage.location import Location
 from tidewheel.storage.piece_checksums import wrong_bytes
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
-
-# What reading a file may raise: a flipped bit makes names that are no text and numbers that are too large.
-READ_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError, OverflowError, MemoryError, zlib.error)
 
 
 def faulty_file(snapshot: Snapshot, files: Sequence[FileFact]) -> TidewheelError | None:
@@ -74,7 +69,7 @@ def _content_fault(location: Location, file: FileFact, path: str) -> str:
                 parquet.read_row_group(group, use_threads=False)
         wrong = wrong_bytes(location, file)
     except READ_ERRORS as error:
-        return one_line(str(error)) or type(error).__name__
+        return gist(error)
     return f"bytes {wrong[0]} to {wrong[1]} are not those that were written" if wrong else ""
 
 
@@ -86,5 +81,5 @@ def _footer_fault(filesystem: fs.FileSystem, path: str) -> str:
     try:
         pq.read_metadata(path, filesystem=filesystem)
     except READ_ERRORS as error:
-        return one_line(str(error)) or type(error).__name__
+        return gist(error)
     return ""

@@ -12,6 +12,7 @@ from tidewheel.handle import Handle
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.care import Audited
 from tidewheel.indexing.rules.course import Course, course_of
+from tidewheel.mishaps import faults_told
 from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class Looking(Handle):
         from tidewheel.jobs.audit.compare import audit
         from tidewheel.storage.care import note_care
 
-        report = audit(self.job, deep=deep, rows=row_check(self))
+        with faults_told(self.job):
+            report = audit(self.job, deep=deep, rows=row_check(self))
         note_care(self.location, Audited(self.now_us(), report.version, len(report.findings), report.deep))
         return report
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from tidewheel.indexing.errors import Damaged, TidewheelError
+from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.extras import not_installed
-from tidewheel.indexing.printable import one_line, printable
+from tidewheel.indexing.printable import printable
+
+if TYPE_CHECKING:
+    from tidewheel.commits.archive import ArchiveJob
 
 STATE = "What the history shows as committed stays"
 
@@ -30,17 +33,17 @@ def told_of(error: Exception, archive: str) -> TidewheelError:
 
 
 @contextmanager
-def dead_java_told() -> Iterator[None]:
-    """Tell of a Java that has ended as of that, in Python as on the command line; the next call starts another one."""
+def faults_told(job: ArchiveJob) -> Iterator[None]:
+    """Tell of a Java that has ended and of a file that cannot be read as of that, in Python as on the command line."""
     try:
         yield
     except TidewheelError:
         raise
     except Exception as error:
-        lost = _spark_lost(error)
-        if lost is None:
+        told = _spark_lost(error) or _damage(error, job)
+        if told is None:
             raise
-        raise lost from error
+        raise told from error
 
 
 def _refused_by_machine(error: Exception, archive: str) -> TidewheelError | None:
@@ -68,24 +71,27 @@ def _spark_lost(error: Exception) -> TidewheelError | None:
 
 
 def _damaged(error: Exception, archive: str) -> TidewheelError | None:
-    """A file of the archive that cannot be read, where reading files is what failed. Cost: a look at all of them."""
-    from tidewheel.sql.file_faults import READ_ERRORS
-
-    if not archive or not isinstance(error, READ_ERRORS):
-        return None
+    """The same where only the archive's name is known."""
     import tidewheel.archive
+
+    try:
+        return _damage(error, tidewheel.archive.open(archive).job) if archive else None
+    except TidewheelError:  # there is no such archive: what failed first is told
+        return None
+
+
+def _damage(error: Exception, job: ArchiveJob) -> TidewheelError | None:
+    """A file of the archive that cannot be read, where reading files is what failed. Cost: a look at all of them."""
+    from tidewheel.storage.decoding import READ_ERRORS
+
+    if not isinstance(error, READ_ERRORS):
+        return None
     from tidewheel.local.derived.damage import damage_behind
 
     try:
-        found = damage_behind(error, tidewheel.archive.open(archive).job)
+        return damage_behind(error, job)
     except Exception as another:  # what failed first is told
         return another if isinstance(another, TidewheelError) else None
-    if found or getattr(error, "errno", None) is not None:  # which the system gives, and no reader of a file's content
-        return found
-    return Damaged(
-        f"a file that the newest version of {archive} does not name cannot be read: {one_line(str(error))}",
-        f"find what is damaged: {shlex.join(['tidewheel', 'audit', archive])}",
-    )
 
 
 def _unexpected(error: Exception) -> TidewheelError:

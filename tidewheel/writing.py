@@ -15,7 +15,7 @@ from tidewheel.indexing.core.slots import count_of, gaps_of, gaps_within, range_
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.extras import needed
 from tidewheel.indexing.rules.care import Vacuumed
-from tidewheel.mishaps import dead_java_told
+from tidewheel.mishaps import faults_told
 from tidewheel.moments import Moment
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Writing(Handle):
         with needed("to create an archive"):
             from tidewheel.jobs.create import create
 
-        with dead_java_told():
+        with faults_told(self.job):
             return create(self.job, None if example is None else self.slots(example)[0])
 
     def update(
@@ -108,7 +108,7 @@ class Writing(Handle):
         refuse_derived(self, "expire")
         confirmed = _confirmations(allow_future, allow_jump)
         slot = self._last_complete_slot() if through is None else self.slots(through)[0]
-        with dead_java_told():
+        with faults_told(self.job):
             return expire(self.job, slot, confirmed=confirmed, dry_run=dry_run)
 
     def migrate(self, generation: Generation | None = None, *, rebuild: bool = False, dry_run: bool = False) -> Outcome:
@@ -124,7 +124,7 @@ class Writing(Handle):
             # All in the layout that it has can be made anew without a file.
             same = rebuild and self.file is None
             generation = self.snapshot().definition.current if same else self.job.require_file().generation
-        with dead_java_told():
+        with faults_told(self.job):
             return migrate(self.job, generation, relocate=rebuild, dry_run=dry_run)
 
     def forget(self, keys: Iterable[Sequence[Any]] = (), *, where: str = "", dry_run: bool = False) -> Forgotten:
@@ -136,7 +136,7 @@ class Writing(Handle):
         from tidewheel.commits.operations.forget import forget
 
         refuse_derived(self, "forget")
-        with dead_java_told():
+        with faults_told(self.job):
             return forget(self.job, keys=keys, where=where, dry_run=dry_run)
 
     def undo(self, to_version: int | None = None, *, dry_run: bool = False) -> Undone:
@@ -144,14 +144,16 @@ class Writing(Handle):
         from tidewheel.commits.operations.undo import undo
 
         refuse_derived(self, "undo")
-        return undo(self.job, to_version=to_version, dry_run=dry_run)
+        with faults_told(self.job):
+            return undo(self.job, to_version=to_version, dry_run=dry_run)
 
     def vacuum(self, *, dry_run: bool = False) -> VacuumReport:
         """Delete the files that left the archive longer ago than the grace period."""
         from tidewheel.commits.vacuum.vacuum import vacuum
         from tidewheel.storage.care import note_care
 
-        report = vacuum(self.job, dry_run=dry_run)
+        with faults_told(self.job):
+            report = vacuum(self.job, dry_run=dry_run)
         if not dry_run:
             deleted = sum(report.files.values()), sum(report.bytes.values())
             note_care(self.location, Vacuumed(self.now_us(), report.version, *deleted))
@@ -201,7 +203,7 @@ class Writing(Handle):
         if not dry_run:
             self.queries.observe()
         job = replace(self.job, planned=on_plan) if on_plan else self.job
-        with dead_java_told():
+        with faults_told(self.job):
             return update(job, slots, confirmed=confirmed, dry_run=dry_run)
 
     def _last_complete_slot(self) -> int:

@@ -29,6 +29,7 @@ class Access:
     name: str
     archive: Location
     place: Location
+    lost: Callable[[], str]  # the slots that had rows in it, as a backfill takes them
 
     def read(self, piece: Callable[[], Made]) -> Made:
         """Read, and once more before it is called damage: the store may just have come back."""
@@ -73,8 +74,8 @@ class Access:
         return Damaged(
             f"the {self.name} at {self.place.uri} cannot be read: "
             f"{'; '.join(table_faults(self.place)) or one_line(str(error))}",
-            f"move {self.place.uri} away, then bring the slots that had records in it again: "
-            "tidewheel backfill ARCHIVE --from START --to END",
+            f"bring the slots that had records in it again: {self.place.aside_command()} && "
+            f"tidewheel backfill ARCHIVE {self.lost()}",
         )
 
     def _refuse_unreachable(self, error: Exception) -> None:

@@ -25,6 +25,7 @@ from tidewheel.indexing.core.definition import STORED_COLUMNS, Verdict
 from tidewheel.indexing.core.fates import MALFORMED, QUARANTINED, RULES, TEXT_COLUMN, UNPARSED
 from tidewheel.indexing.core.slots import moment
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.storage.decoding import decoding
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location
 from tidewheel.storage.python_values import python_values
@@ -166,7 +167,10 @@ def _records(job: ArchiveJob, written: Written) -> list[dict[str, Any]]:
 
 def _read(location: Location, paths: Sequence[str]) -> Iterator[dict[str, Any]]:
     for path in paths:
-        with pq.ParquetFile(location.filesystem.open_input_file(location.child(path))) as parquet:
+        with (
+            decoding(location, path),
+            pq.ParquetFile(location.filesystem.open_input_file(location.child(path))) as parquet,
+        ):
             for batch in parquet.iter_batches(BATCH_ROWS):
                 table = pa.Table.from_batches([batch])
                 values = zip(*map(python_values, table.columns), strict=True)

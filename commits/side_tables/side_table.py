@@ -8,6 +8,7 @@ in `vacuum_side_tables`, in the audit and in the sweep of a forget.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,15 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import TableNotFoundError
 
 from tidewheel.commits.side_tables.access import Access
+from tidewheel.indexing.core.batches import batches_at
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.side_tables import SideBatch
+from tidewheel.indexing.errors import TidewheelError
+from tidewheel.indexing.rules.findings import backfill_options
+from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location
-from tidewheel.storage.snapshot import Snapshot
+from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
     from tidewheel.commits.archive import ArchiveJob
@@ -69,7 +74,24 @@ class SideTable:
             raise access.damaged(error) from error
 
     def _access(self, archive: Location) -> Access:
-        return Access(self.name, archive, self.location(archive))
+        return Access(self.name, archive, self.location(archive), lambda: self._slots_told(archive))
+
+    def _slots_told(self, archive: Location) -> str:
+        """The slots whose batches that count have rows here, as a backfill takes them. Cost: all receipts."""
+        try:
+            snapshot = open_snapshot(archive)
+            receipts = dict(all_receipts(snapshot))
+        except TidewheelError:  # the archive is damaged, too
+            return "--from START --to END"
+        batches = batches_at(receipts, snapshot.version)
+        slots = [
+            one.slot
+            for receipt in receipts.values()
+            for one in receipt.slots
+            if self.counted(one) and batches.get(one.slot) == receipt.attempt
+        ]
+        found = (min(slots, default=snapshot.watermark or 0), max(slots, default=snapshot.watermark or 0))
+        return shlex.join(backfill_options(snapshot.definition.axis, found))
 
     def store(self, job: ArchiveJob, written: Written, attempt: str) -> bool:
         """Move an attempt's rows for this table into it; tell whether there were any."""

@@ -12,7 +12,9 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.errors import Damaged, TidewheelError
 from tidewheel.local.derived.neighbours import derived_job, is_there
-from tidewheel.sql.file_faults import READ_ERRORS, faulty_file, undecodable_file
+from tidewheel.sql.file_faults import faulty_file, undecodable_file
+from tidewheel.storage.decoding import READ_ERRORS
+from tidewheel.storage.log_faults import table_faults
 from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.snapshot import open_snapshot
 
@@ -41,7 +43,7 @@ def damage_behind(error: Exception, job: ArchiveJob) -> TidewheelError | None:
         if isinstance(fault, Damaged):
             named = replace(derived, called=f"{job.called}.{kind}" if job.called else "")
             return Damaged(fault.message, named.derived_anew(f"{job.snapshot().definition.name}.{kind}"))
-    return None if isinstance(error, Damaged) else _fault(job)
+    return None if isinstance(error, Damaged) else _fault(job) or _fault_of_the_past(job)
 
 
 def _fault(job: ArchiveJob) -> TidewheelError | None:
@@ -53,3 +55,13 @@ def _fault(job: ArchiveJob) -> TidewheelError | None:
         return faulty_file(snapshot, snapshot.files) or undecodable_file(snapshot, snapshot.files)
     except Damaged as error:
         return error
+
+
+def _fault_of_the_past(job: ArchiveJob) -> Damaged | None:
+    """The files at fault that the newest version does not name, of the archive and what is derived of it."""
+    for one in (job, *(derived_job(job, kind) for kind in DERIVED_KINDS)):
+        if faults := table_faults(one.location):
+            return Damaged(
+                f"{one.location.uri} has damaged files: {'; '.join(faults)}", f"see all: {one.command('audit')}"
+            )
+    return None

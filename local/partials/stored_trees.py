@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.local.derived.neighbours import is_there
+from tidewheel.local.derived.neighbours import derived_by
 from tidewheel.queries.standing.tree import NOTHING_KEPT, Kept, Tree
 
 
 def kept_trees(job: ArchiveJob) -> Kept:
     """The trees whose partials are stored, and whose parts were answered from which."""
-    if not is_there(job):
-        return NOTHING_KEPT
-    told = json.loads(job.snapshot().definition.derived)
-    return Kept(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))
+    with derived_by(job) as derived:
+        if not derived:
+            return NOTHING_KEPT
+        told = json.loads(derived)
+        return Kept(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))

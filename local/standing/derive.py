@@ -17,7 +17,7 @@ from tidewheel.commits.operations.observe import observe
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.answers.owed_slots import owed_of, with_owed, without_owed
-from tidewheel.local.derived.neighbours import derived_job, is_there
+from tidewheel.local.derived.neighbours import derived_by, derived_job, is_there
 from tidewheel.local.derived.put import create_derived, definition_of, redefine
 from tidewheel.local.partials.stored_columns import (
     ANSWER_COLUMNS,
@@ -131,7 +131,8 @@ def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence
     if not _create(job, wanted, horizon, columns):
         snapshot = job.snapshot()
         known = {column.name for column in snapshot.columns}
-        says = says_the_same(without_owed(snapshot.definition.derived), wanted.derived)
+        with derived_by(job) as derived:
+            says = says_the_same(without_owed(derived), wanted.derived)
         if not says or not {name for name, _ in columns} <= known or ledger_of(snapshot).horizon != horizon:
             redefine(job, partial(_still_owing, wanted.derived), delta_columns(columns), horizon)
     stored = without_owed(job.snapshot().definition.derived)

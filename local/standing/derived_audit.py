@@ -46,7 +46,8 @@ from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import reflections
 from tidewheel.queries.standing.staleness import AnswerState, due_answers
 from tidewheel.queries.standing.tree import Tree, assigned
-from tidewheel.sql.file_faults import READ_ERRORS, undecodable_file
+from tidewheel.sql.file_faults import undecodable_file
+from tidewheel.storage.decoding import READ_ERRORS
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.snapshot import Snapshot
 

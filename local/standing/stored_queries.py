@@ -18,7 +18,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.local.derived.neighbours import derived_job, is_there
+from tidewheel.local.derived.neighbours import derived_by, derived_job
 from tidewheel.queries.standing.query import DIGEST_BYTES, Query
 from tidewheel.storage.snapshot import Snapshot
 
@@ -82,7 +82,8 @@ def stored_queries(answers: Snapshot) -> list[Query]:
 
 def answered(job: ArchiveJob) -> KeptQueries:
     """The queries that were answered so far, as they were, with the digests of what they were compiled from."""
-    return kept_queries(_answers_by(job))
+    with derived_by(derived_job(job, "answers")) as derived:
+        return kept_queries(derived)
 
 
 def answered_queries(job: ArchiveJob) -> list[Query]:
@@ -92,25 +93,24 @@ def answered_queries(job: ArchiveJob) -> list[Query]:
 
 def answered_query(job: ArchiveJob, name: str) -> Query | None:
     """The query of a name as it was when it was answered last."""
-    return query_in(_answers_by(job), name)
+    with derived_by(derived_job(job, "answers")) as derived:
+        return query_in(derived, name)
 
 
 def answered_files(job: ArchiveJob) -> str:
     """The digest of the query files that told of these queries."""
-    return files_in(_answers_by(job))
-
-
-def _answers_by(job: ArchiveJob) -> str:
-    """What the answers are derived by."""
-    answers = derived_job(job, "answers")
-    return answers.snapshot().definition.derived if is_there(answers) else ""
+    with derived_by(derived_job(job, "answers")) as derived:
+        return files_in(derived)
 
 
 def _unpacked(told: dict[str, Any]) -> dict[str, Any]:
     packed = told.get(KEY)
     if not isinstance(packed, str):
         return told
-    return {**told, KEY: json.loads(zlib.decompress(b64decode(packed)))}
+    try:
+        return {**told, KEY: json.loads(zlib.decompress(b64decode(packed)))}
+    except zlib.error as error:
+        raise ValueError(f"its queries are not what was packed: {error}") from error
 
 
 def _digests(told: Mapping[str, Any]) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -20,6 +21,7 @@ from tidewheel.cli import main
 from tidewheel.commits.operations.forget import forget
 from tidewheel.commits.side_tables.quarantine import quarantined
 from tidewheel.indexing.core.oracle import Record
+from tidewheel.indexing.errors import Damaged
 from tidewheel.jobs.create import create
 from tidewheel.jobs.update import update
 
@@ -142,3 +144,16 @@ def test_a_forget_finds_values_of_any_type_in_quarantine(
         monkeypatch.setenv("TIDEWHEEL_HAND", "local")
         assert forget(job, keys=[(BY_THIS_PROCESS[kind],)]).quarantined_forgotten == 1
         assert quarantined(job) == []
+
+
+def test_a_damaged_quarantine_is_told_with_the_commands_that_mend_it(archive: SmallArchive, tmp_path: Path) -> None:
+    shutil.copytree(archive.folder / "table", tmp_path / "table")
+    for file in (tmp_path / "table" / "_tidewheel" / "quarantine").glob("*.parquet"):
+        file.write_bytes(b"")
+    with pytest.raises(Damaged) as raised:
+        tidewheel.open(tmp_path / "table").quarantined()
+    place = tmp_path / "table" / "_tidewheel" / "quarantine"
+    assert f"mv {place} {place}.damaged && tidewheel backfill ARCHIVE --from 1970-01-01T00:00:00Z --to " in (
+        raised.value.remedy
+    )
+    assert raised.value.remedy.endswith("--to 1970-01-01T00:03:00Z --each 3")

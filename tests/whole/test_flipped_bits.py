@@ -14,11 +14,15 @@ import pytest
 from click.testing import CliRunner
 from deltalake import write_deltalake
 
+import tidewheel
 from tests.support.archives.asked_archive import asked_archive, events
 from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
 from tidewheel.commits.side_tables.quarantine import QUARANTINE
 from tidewheel.indexing.errors import Damaged, InvalidInput
+from tidewheel.local.derived.neighbours import derived_job
+from tidewheel.local.derived.put import redefine
+from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location
 from tidewheel.storage.snapshot import open_snapshot
 
@@ -125,6 +129,39 @@ def test_a_damaged_file_of_a_side_table_is_named_in_plain_words(tmp_path: Path) 
             assert "<unknown>" not in raised.value.message
         file.write_bytes(content)
     assert QUARANTINE.read(archive) is not None
+
+
+def test_in_python_too_a_file_that_cannot_be_read_is_named(whole: LocalArchive, tmp_path: Path) -> None:
+    """Only decoding its footer tells that it is damaged. An undo reads what the newest version does not name."""
+    shutil.copytree(whole.folder, tmp_path / "hit")
+    archive = tidewheel.open(tmp_path / "hit" / "archives" / "m.toml")
+    archive.expire("1970-01-01T00:09Z", allow_jump=True)
+    newest = {file.path for file in archive.snapshot().files}
+    before = {file.path for file in open_snapshot(archive.location, archive.snapshot().version - 1).files}
+    for path in before - newest:
+        file = Path(archive.location.child(path))
+        content = file.read_bytes()
+        start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+        file.write_bytes(content[:start] + b"\xff" * 20 + content[start + 20 :])
+    with pytest.raises(Damaged) as raised:
+        archive.undo()
+    assert any(path in raised.value.message for path in before - newest)
+    assert raised.value.remedy.endswith(archive.location.command("audit"))
+
+
+def test_queries_that_cannot_be_unpacked_are_damage(whole: LocalArchive, tmp_path: Path) -> None:
+    shutil.copytree(whole.folder, tmp_path / "hit")
+    job = derived_job(tidewheel.open(tmp_path / "hit" / "archives" / "m.toml").job, "answers")
+
+    def flipped(derived: str) -> str:
+        told = json.loads(derived)
+        return json.dumps({**told, "queries": told["queries"][:20] + "A" + told["queries"][21:]})
+
+    redefine(job, flipped, (), ledger_of(job.snapshot()).horizon)
+    with pytest.raises(Damaged) as raised:
+        tidewheel.open(tmp_path / "hit" / "archives" / "m.toml").queries.refresh()
+    assert "_delta_log" in raised.value.message or "Delta log" in raised.value.message
+    assert "&& tidewheel refresh m" in raised.value.remedy
 
 
 @pytest.mark.nightly
