@@ -284,11 +284,10 @@ def _remedy_for_derived(job: ArchiveJob, snapshot: Snapshot, findings: Sequence[
 
 
 def _remedy_for_others(job: ArchiveJob, findings: Sequence[Finding]) -> str:
-    """Return the command, if the only faults are those that mislead other readers."""
-    others = [one for one in findings if one.kind is Flaw.OTHER_READERS]
-    if not others or len(others) < len(findings):
+    """Return the command, if only other readers are misled, or bounds in the log are not the files' own."""
+    if not findings or any(one.kind not in (Flaw.OTHER_READERS, Flaw.STATISTICS) for one in findings):
         return ""
-    return _rewrite(job) if any(one.path for one in others) else job.command("vacuum")
+    return _rewrite(job) if any(one.path for one in findings) else job.command("vacuum")
 
 
 def _rewrite(job: ArchiveJob) -> str:

@@ -16,7 +16,18 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, BooleanType, DataType, DoubleType, FloatType, IntegralType, StringType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    MapType,
+    StringType,
+    StructType,
+)
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.written import Written, read_back
@@ -97,6 +108,7 @@ def _options(location: Location, frame: DataFrame, key: str, file_rows: int, tar
         "parquet.dictionary.page.size": str(DICTIONARY_BYTES),
         "parquet.enable.dictionary#row_hash": "false",  # no two are equal
         **key_options(key, frame.schema[key].dataType, group_rows),
+        **bounds_options(frame.schema),
         "maxRecordsPerFile": str(file_rows),
     }
     if not location.is_local:
@@ -120,6 +132,25 @@ def key_options(column: str, kind: DataType, group_rows: int) -> dict[str, str]:
         f"parquet.bloom.filter.enabled#{column}": "true",
         f"parquet.bloom.filter.expected.ndv#{column}": str(group_rows),
     }
+
+
+def bounds_options(kind: DataType, path: str = "") -> dict[str, str]:
+    """No bounds of floating point, however deep: where one value is NaN, pyarrow finds none that is asked for.
+
+    >>> bounds_options(StructType().add("a", ArrayType(DoubleType())).add("b", StringType()))
+    {'parquet.column.statistics.enabled#a.list.element': 'false'}
+    """
+    if isinstance(kind, FloatType | DoubleType):
+        return {f"parquet.column.statistics.enabled#{path}": "false"}
+    below: dict[str, DataType] = {}
+    if isinstance(kind, StructType):
+        below = {field.name: field.dataType for field in kind.fields}
+    elif isinstance(kind, ArrayType):
+        below = {"list.element": kind.elementType}
+    elif isinstance(kind, MapType):
+        below = {"key_value.key": kind.keyType, "key_value.value": kind.valueType}
+    prefix = f"{path}." if path else ""
+    return {name: off for one, child in below.items() for name, off in bounds_options(child, prefix + one).items()}
 
 
 def _end_writers(spark: SparkSession) -> None:
