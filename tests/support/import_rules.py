@@ -148,6 +148,7 @@ LITERATURE_READERS = (
     "tidewheel/tracing.py",
     "tidewheel/commands/tracing.py",
     "tidewheel/views/tracing.py",
+    "tidewheel/isolation_measures.py",
     "tidewheel/commands/isolation.py",
     "tidewheel/views/isolation.py",
     "tidewheel/stream_file.py",

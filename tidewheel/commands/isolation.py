@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from tidewheel.commands.common import command
+from tidewheel.commands.common import archive_argument, command, opened
 from tidewheel.indexing.durations import MICROS_PER_UNIT, parse_duration
 from tidewheel.output import Output
+
+if TYPE_CHECKING:
+    from tidewheel.isolation_measures import Measured
 
 SHOWN = ("serial", "ws", "ws_single_copy", "lws", "ttu")
 
@@ -49,34 +54,65 @@ def classify(output: Output, history: str, columns: int | None, first: int | Non
 
 
 @command
+@archive_argument(required=False)
 @click.option("--columns", default=20, show_default=True, type=click.IntRange(1, 500), help="How many sub-windows.")
 @click.option("--slide", default="1s", show_default=True, metavar="DURATION", help="Time from one slide to the next.")
 @click.option("--groups", default=8, show_default=True, type=click.IntRange(1, 500), help="Groups of periodic queries.")
 @click.option(
     "--one-time", default=0.0, show_default=True, type=click.FloatRange(0, 100), help="One-time queries a second."
 )
+@click.option(
+    "--statement",
+    default="select count(*) from (select distinct * from live)",
+    show_default=True,
+    metavar="SQL",
+    help="For an archive: what is timed.",
+)
 @click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 100), help="Runs to average.")
-def compare(output: Output, columns: int, slide: str, groups: int, one_time: float, seeds: int) -> None:
+def compare(
+    output: Output,
+    archive: str | None,
+    columns: int,
+    slide: str,
+    groups: int,
+    one_time: float,
+    statement: str,
+    seeds: int,
+) -> None:
     """Play queries under slides by each scheduler, and print staleness, aborts and response.
 
     The published experiment: one processor, periodic groups that take turns without a pause, one-time queries that
     go first; serial lets slides wait, ws reads the state of its start, lws and ttu the newest.
 
+    With an archive its own times are played: a statement, read column by column of expiration, beside updates that
+    take as long, and come as often, as its newest ones did. It says which level the archive can afford.
+
     \b
     Examples:
+      tidewheel isolation compare netflow
       tidewheel isolation compare --columns 50 --slide 1s
       tidewheel isolation compare --columns 20 --slide 5s --groups 20 --one-time 1
     """  # fmt: skip
     from tidewheel.queries.literature.isolation.schedulers import scheduler_named
     from tidewheel.queries.literature.isolation.simulation import Setting, experiment
 
+    times = _times(output, archive, statement) if archive else None
     setting = Setting(columns, parse_duration(slide) / MICROS_PER_UNIT["s"], groups, one_time)
+    setting = times.setting if times else setting
     with output.working("playing"):
         figures = {name: experiment(setting, scheduler_named(name), range(700, 700 + seeds)) for name in SHOWN}
 
     from tidewheel.views.isolation import compared_view
 
-    output.show({"schedulers": figures}, lambda: compared_view(figures))
+    document = {"schedulers": figures} | ({"archive": times.to_json()} if times else {})
+    output.show(document, lambda: compared_view(figures, times))
+
+
+def _times(output: Output, archive: str, statement: str) -> Measured:
+    from tidewheel.isolation_measures import measured
+
+    with opened(output, archive, "timing the statement") as opened_archive:
+        return measured(opened_archive, statement)
 
 
 for _leaf in (classify, compare):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidewheel.queries.literature.isolation.levels import Classified
+from tidewheel.views.figures import seconds
 from tidewheel.views.tables import plain_table
+
+if TYPE_CHECKING:
+    from tidewheel.isolation_measures import Measured
 
 _HEADERS = {
     "staleness_s": "staleness",
@@ -38,12 +43,19 @@ def _yes(is_so: bool) -> str:
     return "yes" if is_so else "no"
 
 
-def compared_view(figures: Mapping[str, Mapping[str, float]]) -> RenderableType:
+def compared_view(figures: Mapping[str, Mapping[str, float]], times: Measured | None) -> RenderableType:
     shown = [name for name in _HEADERS if any(name in found for found in figures.values())]
     table = plain_table("scheduler", *(_HEADERS[name] for name in shown), left=(0,))
     for scheduler, found in figures.items():
         table.add_row(scheduler, *(_cell(name, found[name]) for name in shown))
-    return table
+    return Group(Text(_said(times)), table) if times else table
+
+
+def _said(times: Measured) -> str:
+    return (
+        f"an update every {seconds(times.interval_s)} takes {seconds(times.update_s)}, the statement"
+        f" {seconds(times.statement_s)} in {times.columns} columns: the archive can afford {times.affords}"
+    )
 
 
 def _cell(name: str, value: float) -> str:
