@@ -73,7 +73,7 @@ def test_e3_simulated_briefly():
 
 @pytest.mark.nightly
 def test_e3_simulated():
-    _checked(600, 0.03, seed=1)
+    _checked(200, 0.03, seed=1)
 
 
 @pytest.mark.nightly

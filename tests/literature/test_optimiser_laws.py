@@ -256,7 +256,7 @@ def descended(plan: Priced, names: list[str], time: float, least: Mapping[str, f
     keep = dict.fromkeys(names, 1.0)
     for _ in range(90):
         price = (low + high) / 2
-        for _ in range(400):
+        for _ in range(20_000):
             before = dict(keep)
             for name in names:
                 slope = cost_of(plan, keep | {name: 1.0}) - cost_of(plan, keep | {name: 0.0})

@@ -55,7 +55,8 @@ class Execution:
         self._seen: Counter[str] = Counter()
         self._paths: dict[str, list[Tree]] = {}
         self._read: dict[str, frozenset[str]] = {}  # the streams of a join's input
-        self._timed = {one.name for one in query.streams if one.length is not None}
+        self._timed = {one.name: float(one.length) for one in query.streams if one.length is not None}
+        self._rows = {one.name: float(one.window) for one in query.streams}  # fractions would be compared slowly
         self._prepare(tree, [])
 
     def _prepare(self, tree: Tree, above: list[Tree]) -> None:
@@ -87,16 +88,15 @@ class Execution:
 
     def _expire(self, arrival: Arrival) -> None:
         for text, streams in self._read.items():
-            if arrival.stream in streams or streams & self._timed:
+            if arrival.stream in streams or streams & self._timed.keys():
                 self.windows[text] = [row for row in self.windows[text] if self._is_alive(row, arrival)]
 
     def _is_alive(self, row: Row, newest: Arrival) -> bool:
         for name, held in row.items():
-            stream = self.query.by_name[name]
-            if stream.length is not None:
-                if held.arrival.at <= newest.at - stream.length:
+            if name in self._timed:
+                if held.arrival.at <= newest.at - self._timed[name]:
                     return False
-            elif held.place <= self._counted[name] - stream.window:
+            elif held.place <= self._counted[name] - self._rows[name]:
                 return False
         return True
 
