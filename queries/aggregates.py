@@ -25,12 +25,12 @@ from tidewheel.queries.operations import (
     kll,
     lists,
     logic,
-    moments,
     products,
+    variance,
 )
 from tidewheel.queries.operations.approximate import DistinctSketches
-from tidewheel.queries.operations.moments import FLOATS, Numbers, whole_numbers
-from tidewheel.queries.operations.spread import value_range
+from tidewheel.queries.operations.value_range import value_range
+from tidewheel.queries.operations.variance import FLOATS, Numbers, whole_numbers
 
 
 class ArgumentKind(StrEnum):
@@ -109,25 +109,25 @@ def _product(argument: Argument) -> Aggregate:
 MAKERS: Mapping[str, Maker] = {
     "count_rows": _plain(counting.count_rows),  # count(*)
     "count": _plain(counting.count),
-    "sum": _of_numbers(moments.total),
-    "avg": _of_numbers(moments.average),
+    "sum": _of_numbers(variance.total),
+    "avg": _of_numbers(variance.average),
     "min": _plain(extremes.minimum),
     "max": _plain(extremes.maximum),
     "arg_min": _plain(chosen.arg_min),
     "arg_max": _plain(chosen.arg_max),
     "first": _plain(chosen.first),
     "last": _plain(chosen.last),
-    "variance": _of_numbers(moments.var_samp),
-    "var_samp": _of_numbers(moments.var_samp),
-    "var_pop": _of_numbers(moments.var_pop),
-    "stddev": _of_numbers(moments.stddev_samp),
-    "stddev_samp": _of_numbers(moments.stddev_samp),
-    "stddev_pop": _of_numbers(moments.stddev_pop),
+    "variance": _of_numbers(variance.var_samp),
+    "var_samp": _of_numbers(variance.var_samp),
+    "var_pop": _of_numbers(variance.var_pop),
+    "stddev": _of_numbers(variance.stddev_samp),
+    "stddev_samp": _of_numbers(variance.stddev_samp),
+    "stddev_pop": _of_numbers(variance.stddev_pop),
     "bool_and": _plain(logic.bool_and, (ArgumentKind.BOOLEAN,)),
     "bool_or": _plain(logic.bool_or, (ArgumentKind.BOOLEAN,)),
     "product": Maker(_product, NUMBERS),
     "geometric_mean": _plain(products.geometric_mean, NUMBERS),
-    "sum_of_squares": _of_numbers(moments.sum_of_squares),
+    "sum_of_squares": _of_numbers(variance.sum_of_squares),
     "bit_and": _plain(logic.bit_and, (ArgumentKind.WHOLE,)),
     "bit_or": _plain(logic.bit_or, (ArgumentKind.WHOLE,)),
     "bit_xor": _plain(logic.bit_xor, (ArgumentKind.WHOLE,)),

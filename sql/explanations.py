@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.sql.damage import explained
-from tidewheel.sql.keys.access import Access
+from tidewheel.sql.keys.file_access import Access
 from tidewheel.sql.keys.key_conditions import KeyCondition
 from tidewheel.sql.questions import KeyQuestion, Question
+from tidewheel.sql.read_faults import explained
 from tidewheel.sql.session import Session
 from tidewheel.storage.snapshot import Snapshot
 

@@ -12,7 +12,7 @@ from pyarrow import fs
 
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged, TidewheelError
-from tidewheel.sql.damage import FileGone, VersionGone
+from tidewheel.sql.read_faults import FileGone, VersionGone
 from tidewheel.storage.decoding import READ_ERRORS, gist
 from tidewheel.storage.location import Location
 from tidewheel.storage.piece_checksums import wrong_bytes

@@ -15,13 +15,13 @@ import duckdb
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.rules.as_of import watermark_end_us
-from tidewheel.sql.damage import refuse_changed, refuse_replaced
 from tidewheel.sql.engine.column_types import duckdb_type
 from tidewheel.sql.engine.quoting import Sql, quote_identifier, quote_literal
-from tidewheel.sql.keys.access import Access, admitted
+from tidewheel.sql.keys.file_access import Access, admitted
 from tidewheel.sql.keys.key_conditions import AnyKey, KeyColumn, KeyCondition, KeyEquals
 from tidewheel.sql.keys.key_filters import KeyFilters
 from tidewheel.sql.keys.key_order import KeyOrder
+from tidewheel.sql.read_faults import refuse_changed, refuse_replaced
 from tidewheel.sql.relations import Files, Shape, files_at
 from tidewheel.storage.snapshot import Snapshot
 

@@ -22,7 +22,7 @@ from deltalake.schema import PrimitiveType
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
 from tidewheel.sql.engine.quoting import Sql, join, quote_identifier
 from tidewheel.sql.engine.templates import render
-from tidewheel.sql.keys.access import Access
+from tidewheel.sql.keys.file_access import Access
 from tidewheel.sql.keys.key_conditions import KeyBetween, KeyCondition, KeyEquals
 from tidewheel.sql.pinned_version import PinnedVersion, moment_sql
 from tidewheel.sql.results.result import Result

@@ -24,12 +24,12 @@ from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.as_of import answers_for, as_of_default_us
-from tidewheel.sql.damage import VersionGone
 from tidewheel.sql.engine.connections import open_connection
 from tidewheel.sql.keys.key_filters import KeyFilters
 from tidewheel.sql.opening import snapshot_at, version_number_as_of
 from tidewheel.sql.pinned_version import PinnedVersion
 from tidewheel.sql.questions import Probe, Query, Question, Range, Scan
+from tidewheel.sql.read_faults import VersionGone
 from tidewheel.sql.results.result import Result
 from tidewheel.sql.session import Bench, Session
 from tidewheel.storage.ledger_store import checked

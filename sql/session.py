@@ -21,13 +21,13 @@ import duckdb
 
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput, TidewheelError
-from tidewheel.sql.damage import explained
 from tidewheel.sql.engine.connections import ANSWERING, open_connection, open_sandbox
 from tidewheel.sql.engine.quoting import Sql
 from tidewheel.sql.engine.templates import render
-from tidewheel.sql.keys.access import Access
+from tidewheel.sql.keys.file_access import Access
 from tidewheel.sql.pinned_version import EVERYTHING, PinnedVersion
 from tidewheel.sql.questions import Query, Question
+from tidewheel.sql.read_faults import explained
 from tidewheel.sql.relations import LIVE_EXTRA
 from tidewheel.sql.results.result import Result
 from tidewheel.sql.session_views import ALONE, create_probe_macros, create_view

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tidewheel.indexing.core.receipts import Deed
 from tidewheel.indexing.durations import MICROS_PER_UNIT
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.literature.isolation.simulation import Costs, Setting
+from tidewheel.queries.literature.isolation.read_simulation import Costs, Setting
 
 if TYPE_CHECKING:
     from tidewheel.archive import Archive

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tidewheel.local.standing.refresh import Refresh
     from tidewheel.plans import Asked, PoolPlan
     from tidewheel.queries.planning.known import Known
-    from tidewheel.queries.scheduling.forecast import Scheduled
+    from tidewheel.queries.scheduling.schedule_forecast import Scheduled
     from tidewheel.queries.scheduling.what_if import WhatIf
 
 
@@ -153,7 +153,7 @@ class StandingQueries(AskedQueries):
 
     def schedule(self, *, budget_s: float | None = None, rate_per_s: float | None = None) -> Scheduled | None:
         """Forecast every scheduler with so many seconds of work per slot; None without queries."""
-        from tidewheel.queries.scheduling.forecast import scheduled
+        from tidewheel.queries.scheduling.schedule_forecast import scheduled
 
         queries = list(self.understood().queries)
         if not queries:
@@ -164,7 +164,7 @@ class StandingQueries(AskedQueries):
     def what_if(self, path: Path, *, budget_s: float | None = None, rate_per_s: float | None = None) -> WhatIf:
         """Forecast the queries of a file beside those that are there; nothing is registered."""
         from tidewheel.local.derived.batch_reader import reader_of
-        from tidewheel.queries.scheduling.forecast import scheduled
+        from tidewheel.queries.scheduling.schedule_forecast import scheduled
         from tidewheel.queries.scheduling.what_if import Stored, WhatIf, newcomer
 
         present = list(self.understood().queries)
@@ -222,7 +222,7 @@ class StandingQueries(AskedQueries):
 
     def new(self, name: str, *, replace: bool = False) -> Path:
         """Write a query file to begin with; one that is there is only written over with `replace`."""
-        from tidewheel.queries.standing.new_file import new_query_file
+        from tidewheel.queries.standing.query_draft import new_query_file
         from tidewheel.storage.location import Location
 
         path = self._archive.folder / FOLDER / f"{name}.toml"

@@ -8,9 +8,9 @@ from functools import partial
 from statistics import fmean
 
 from benchmarks.literature.headline import Headline
-from tidewheel.queries.scheduling.measures import Worth, worth
 from tidewheel.queries.scheduling.playing import Clock, play
 from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts
+from tidewheel.queries.scheduling.schedule_worth import Worth, worth
 from tidewheel.queries.scheduling.schedulers import scheduler_named
 
 UPDATES, PASSED_OVER, SEEDS, GROUPS = 600, 100, 5, 8

@@ -24,9 +24,9 @@ from benchmarks.standing.operations import RANGES, SEED, many_operations, operat
 from tidewheel.queries.kernels.doubling import doubled
 from tidewheel.queries.kernels.prefix_sums import run_sums, span_sums
 from tidewheel.queries.kernels.runs import Run
-from tidewheel.queries.kernels.selection import selected
 from tidewheel.queries.kernels.sliding import slid
 from tidewheel.queries.kernels.van_herk import blockwise
+from tidewheel.queries.kernels.winners import selected
 
 RUNS = 2
 LONGEST = 1 << 16  # of many ranges

@@ -15,11 +15,11 @@ from airflow.sdk import DAG, Param, TriggerRule
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tidewheel.dags.tasks.assets import announce, archive_assets
-from tidewheel.dags.tasks.forms import CONFIRMATIONS, confirmation_params, flag, moment_param
 from tidewheel.dags.tasks.moved_data import Moved
 from tidewheel.dags.tasks.operators import RETRIES, ArchiveOperator, say
 from tidewheel.dags.tasks.refreshing import refresh_behind
 from tidewheel.dags.tasks.reporting import receipts_together, small_receipt, write_metrics
+from tidewheel.dags.tasks.run_forms import CONFIRMATIONS, confirmation_params, flag, moment_param
 from tidewheel.dags.watch.timetable import ALWAYS
 from tidewheel.indexing.core.definition import ArchiveFile
 

@@ -15,7 +15,7 @@ from airflow.sdk import DAG
 
 from tidewheel.dags.build.backfilling import backfill_dag
 from tidewheel.dags.build.folder_faults import Fault
-from tidewheel.dags.build.maintenance import maintenance_dag
+from tidewheel.dags.build.maintenance_dag import maintenance_dag
 from tidewheel.dags.build.scheduled import scheduled_dag
 from tidewheel.indexing.core.cron import NEVER
 from tidewheel.indexing.errors import InvalidInput

@@ -12,12 +12,12 @@ from typing import Any
 
 from airflow.sdk import DAG
 
-from tidewheel.dags.build.description import description
+from tidewheel.dags.build.archive_text import description
 from tidewheel.dags.build.priority import RULE
 from tidewheel.dags.tasks.assets import archive_assets
-from tidewheel.dags.tasks.forms import confirmation_params
 from tidewheel.dags.tasks.operators import RETRIES
 from tidewheel.dags.tasks.refreshing import refresh_behind
+from tidewheel.dags.tasks.run_forms import confirmation_params
 from tidewheel.dags.tasks.source_check import SourceThere
 from tidewheel.dags.tasks.updating import UpdateArchive
 from tidewheel.dags.watch.deadlines import freshness_deadline

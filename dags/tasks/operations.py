@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Param
 from airflow.sdk.bases.branch import BranchMixIn
 
-from tidewheel.dags.tasks.forms import flag
 from tidewheel.dags.tasks.operators import ArchiveOperator, say
 from tidewheel.dags.tasks.reporting import small_receipt, write_metrics
+from tidewheel.dags.tasks.run_forms import flag
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.key_text import keys_in, whole_key
 

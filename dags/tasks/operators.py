@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from airflow.sdk.bases.operator import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from tidewheel.dags.tasks.forms import refuse_unknown_keys
 from tidewheel.dags.tasks.moved_data import Moved, lineage_of
+from tidewheel.dags.tasks.run_forms import refuse_unknown_keys
 from tidewheel.dags.tasks.wording import lines_of
 from tidewheel.indexing.errors import Damaged, InvalidInput, NotInstalled, TidewheelError
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidewheel.dags.tasks.assets import announce
-from tidewheel.dags.tasks.forms import CONFIRMATIONS
 from tidewheel.dags.tasks.intervals import backfill_command, slots_of_run
 from tidewheel.dags.tasks.moved_data import Moved
 from tidewheel.dags.tasks.operators import ArchiveOperator, say
 from tidewheel.dags.tasks.reporting import small_receipt, write_metrics
+from tidewheel.dags.tasks.run_forms import CONFIRMATIONS
 from tidewheel.indexing.core.file_sizes import rows_expected
 from tidewheel.indexing.core.guards import set_aside_text
 from tidewheel.indexing.core.receipts import Receipt

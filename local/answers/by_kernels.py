@@ -34,8 +34,8 @@ from tidewheel.local.partials.fold import aggregate_of, call_inputs, inputs_of
 from tidewheel.local.partials.memory.file_rows import Ways
 from tidewheel.local.partials.memory.tree_rows import TreeRows
 from tidewheel.queries.kernels.answers import FOLDED_AS_ARRAYS, Folds
+from tidewheel.queries.kernels.condensing import joined_by
 from tidewheel.queries.kernels.grids import Segments
-from tidewheel.queries.kernels.joining import joined_by
 from tidewheel.queries.kernels.partials import Partials, Scale, Spans
 from tidewheel.queries.standing.query import Call, Counts, Query
 from tidewheel.queries.standing.staleness import slot_of_report

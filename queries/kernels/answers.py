@@ -20,8 +20,8 @@ from tidewheel.queries.kernels.columns import loaded
 from tidewheel.queries.kernels.limbs import WideTotals, decimal_totals, wide_totals
 from tidewheel.queries.kernels.partials import Partials, Spans
 from tidewheel.queries.kernels.prefix_sums import span_sums, span_xors
-from tidewheel.queries.kernels.selection import WINNER_FIRST, folded, selected
 from tidewheel.queries.kernels.van_herk import blockwise_objects
+from tidewheel.queries.kernels.winners import WINNER_FIRST, folded, selected
 from tidewheel.queries.operation import Aggregate, Operation
 from tidewheel.queries.operations.exact_floats import BUCKET_MIN
 from tidewheel.queries.operations.wide import WIDE

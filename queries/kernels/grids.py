@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from tidewheel.queries.kernels.arrays import Numbers, Whole
+from tidewheel.queries.kernels.condensing import Chosen, Counts, Joined
 from tidewheel.queries.kernels.doubling import doubled
-from tidewheel.queries.kernels.joining import Chosen, Counts, Joined
 from tidewheel.queries.kernels.prefix_sums import span_sums
 
 ROWS = ""  # the column that counts the partials of each cell

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidewheel.indexing.core.slots import TimeAxis, iso
-from tidewheel.queries.scheduling.forecast import Scheduled
+from tidewheel.queries.scheduling.schedule_forecast import Scheduled
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import Assignment, Kept, window_of
 

@@ -12,7 +12,7 @@ from arro3.core import Table
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import counted
-from tidewheel.sql.keys.access import Access
+from tidewheel.sql.keys.file_access import Access
 from tidewheel.sql.results.frames import pandas_frame, polars_frame
 from tidewheel.sql.results.html_rows import ROWS_SHOWN, html_table
 from tidewheel.storage.python_values import python_values

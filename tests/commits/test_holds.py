@@ -24,8 +24,8 @@ from tidewheel.indexing.core.definition import Definition, Retention
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.vacuum import HOLD_STALE_US
 from tidewheel.sql import opening
-from tidewheel.sql.damage import VersionGone
 from tidewheel.sql.opening import open_session
+from tidewheel.sql.read_faults import VersionGone
 from tidewheel.sql.session import Session
 from tidewheel.storage.floor import raise_floor
 from tidewheel.storage.holding import take_hold

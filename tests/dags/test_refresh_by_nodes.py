@@ -18,7 +18,7 @@ from tests.support.services.airflow_page import RestPage, wait
 from tidewheel.indexing.core.slots import micros
 from tidewheel.local.partials.fold import aggregate_of, call_inputs
 from tidewheel.playground.airflow import EmbeddedAirflow
-from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
+from tidewheel.queries.standing.answer_oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Call, Query
 
 pytestmark = pytest.mark.nightly

@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.literature.isolation.access import touched
 from tidewheel.queries.literature.isolation.buckets import BucketQuery
 from tidewheel.queries.literature.isolation.histories import History, Kind, Read, Step, read_history
 from tidewheel.queries.literature.isolation.levels import classify, is_acyclic, levels_of, serialization_graph
-from tidewheel.queries.literature.isolation.ring import Ring, slides_survived
-from tidewheel.queries.literature.isolation.schedulers import (
+from tidewheel.queries.literature.isolation.periodic_access import touched
+from tidewheel.queries.literature.isolation.read_schedulers import (
     SCHEDULERS,
     Attempt,
     FixedOrder,
@@ -32,9 +31,10 @@ from tidewheel.queries.literature.isolation.schedulers import (
     played,
     scheduler_named,
 )
+from tidewheel.queries.literature.isolation.read_simulation import Setting, experiment
+from tidewheel.queries.literature.isolation.read_undo import UndoneSum
 from tidewheel.queries.literature.isolation.shared_scans import SharedScan
-from tidewheel.queries.literature.isolation.simulation import Setting, experiment
-from tidewheel.queries.literature.isolation.undo import UndoneSum
+from tidewheel.queries.literature.isolation.window_ring import Ring, slides_survived
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "isolation.json").read_text(encoding="utf-8"))
 ENUMERATED = VECTORS["enumerated"]

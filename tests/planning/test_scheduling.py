@@ -15,9 +15,9 @@ from tests.support.models.planning import pages, vectors
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.queries.scheduling.blocks import Block, Plan, planned, rate, sub_groups
 from tidewheel.queries.scheduling.lateness import lateness
-from tidewheel.queries.scheduling.measures import Worth, worth
 from tidewheel.queries.scheduling.playing import Clock, Run, play
 from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts, SynopsisKind
+from tidewheel.queries.scheduling.schedule_worth import Worth, worth
 from tidewheel.queries.scheduling.schedulers import SCHEDULERS, scheduler_named
 from tidewheel.queries.scheduling.tasks import Company, CountDown, Deadlines, Mode, Rules, Task
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from tidewheel.queries.scheduling.measures import Worth, worth
 from tidewheel.queries.scheduling.playing import Clock, play
 from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts
+from tidewheel.queries.scheduling.schedule_worth import Worth, worth
 from tidewheel.queries.scheduling.schedulers import scheduler_named
 
 SLOWED = 30.0  # this machine is so many times slower by the virtual clock

@@ -83,7 +83,7 @@ DEFINITIONS = (
     "literature/planning/grouped_model.py",
     "planning/load.py", "planning/loom.py", "planning/matching.py", "planning/measured_model.py",
     "planning/omega_model.py", "planning/omegas.py", "planning/phases.py", "literature/placement/placed_nodes.py",
-    "planning/plan.py", "planning/population.py", "planning/weaveability.py", "scheduling/measures.py",
+    "planning/plan.py", "planning/population.py", "planning/weaveability.py", "scheduling/schedule_worth.py",
     "scheduling/run_costs.py", "scheduling/turns.py", "literature/synopses/values.py",
 )  # fmt: skip
 

@@ -165,7 +165,7 @@ def test_answers_are_those_of_the_pure_room(
     ]
     rows = sorted_partials({"g": pa.array([g for (g, _), _ in partials])}, pa.array([f for (_, f), _ in partials]))
     spans = rows.spans(*(pa.array([window[side] for window in windows]) for side in (0, 1)))
-    monkeypatch.setattr("tidewheel.queries.kernels.selection.OVERLAP_MAX", overlap_max)
+    monkeypatch.setattr("tidewheel.queries.kernels.winners.OVERLAP_MAX", overlap_max)
     monkeypatch.setattr("tidewheel.queries.kernels.runs.RUN_MIN", run_min)
     answers = Folds(rows, spans, columns).answers(asked).to_pylist()
     groups = rows.groups["g"].take(pa.array(spans.group)).to_pylist()

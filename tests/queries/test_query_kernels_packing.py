@@ -14,7 +14,7 @@ import pytest
 
 from tidewheel.queries.kernels import packing
 from tidewheel.queries.kernels.packing import packed
-from tidewheel.queries.kernels.selection import WINNER_FIRST, selected
+from tidewheel.queries.kernels.winners import WINNER_FIRST, selected
 
 SEED = 20261119
 MOMENT = datetime(2026, 11, 19, tzinfo=UTC)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.sql.keys.access import Access, admitted
+from tidewheel.sql.keys.file_access import Access, admitted
 from tidewheel.sql.keys.key_conditions import AnyKey, KeyBetween, KeyCondition, KeyEquals
 from tidewheel.sql.keys.key_order import BLOCK_FILES, KeyOrder
 

@@ -12,7 +12,7 @@ from tests.support.archives.columns import column
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.sql import reader as reader_module
-from tidewheel.sql.damage import FileGone
+from tidewheel.sql.read_faults import FileGone
 from tidewheel.sql.reader import Reader
 from tidewheel.storage.ledger_store import fold_into_ledger
 

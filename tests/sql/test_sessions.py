@@ -22,9 +22,9 @@ from tidewheel.cli import main
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.sql.damage import VersionGone
 from tidewheel.sql.engine.quoting import Sql
 from tidewheel.sql.opening import open_session
+from tidewheel.sql.read_faults import VersionGone
 from tidewheel.sql.session import Session
 
 SLOTS = 4

@@ -28,7 +28,7 @@ from tidewheel.indexing.core.layouts import Strategy
 from tidewheel.indexing.core.slots import micros
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.queries.standing.oracle import StreamRecord
+from tidewheel.queries.standing.answer_oracle import StreamRecord
 from tidewheel.queries.standing.query import Erasure, Query
 
 pytestmark = pytest.mark.usefixtures("spark")

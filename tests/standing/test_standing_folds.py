@@ -26,7 +26,7 @@ from tidewheel.local.partials.memory.tree_rows import TreeRows
 from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.queries.choice import TECHNIQUES
 from tidewheel.queries.operation import AlgebraClass
-from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
+from tidewheel.queries.standing.answer_oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import DueReport

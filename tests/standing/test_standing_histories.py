@@ -10,9 +10,9 @@ import pytest
 from tests.support.models.model_queries import AXIS, SPAN, ModelQueries, ModelSource, random_query
 from tidewheel.indexing.core.batches import NO_SOURCE
 from tidewheel.indexing.core.slots import ranges_of, ranges_since
+from tidewheel.queries.standing.answer_oracle import StreamRecord
 from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
-from tidewheel.queries.standing.oracle import StreamRecord
 from tidewheel.queries.standing.query import Counts, Query
 from tidewheel.queries.standing.reach import slot_reached
 from tidewheel.queries.standing.staleness import StalePartials, slot_of_report

@@ -24,8 +24,8 @@ from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.fold import AT
 from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.refresh import refresh
+from tidewheel.queries.standing.answer_oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.lineage import PartialLineage
-from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.queries.standing.staleness import slot_of_report

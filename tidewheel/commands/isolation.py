@@ -93,8 +93,8 @@ def compare(
       tidewheel isolation compare --columns 50 --slide 1s
       tidewheel isolation compare --columns 20 --slide 5s --groups 20 --one-time 1
     """  # fmt: skip
-    from tidewheel.queries.literature.isolation.schedulers import scheduler_named
-    from tidewheel.queries.literature.isolation.simulation import Setting, experiment
+    from tidewheel.queries.literature.isolation.read_schedulers import scheduler_named
+    from tidewheel.queries.literature.isolation.read_simulation import Setting, experiment
 
     times = _times(output, archive, statement) if archive else None
     setting = Setting(columns, parse_duration(slide) / MICROS_PER_UNIT["s"], groups, one_time)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 
 from tidewheel.indexing.durations import duration_text
-from tidewheel.queries.scheduling.forecast import NEVER_SLOTS
+from tidewheel.queries.scheduling.schedule_forecast import NEVER_SLOTS
 from tidewheel.views.figures import short_iso
 from tidewheel.views.tables import plain_table
 
 if TYPE_CHECKING:
-    from tidewheel.queries.scheduling.forecast import Scheduled
+    from tidewheel.queries.scheduling.schedule_forecast import Scheduled
     from tidewheel.queries.scheduling.what_if import WhatIf
 
 LATE_SHOWN = 12

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidewheel.queries.kernels.arrays import Whole, int64s
-from tidewheel.queries.kernels.joining import Joined
+from tidewheel.queries.kernels.condensing import Joined
 from tidewheel.queries.kernels.partials import coded
 
 EXPIRES = "exp_slot"

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from tidewheel.local.partials.memory.file_rows import CELLS_MIN, CELLS_PER_ROW_MAX, EXPIRES, Groups, Piece, Ways
 from tidewheel.local.partials.memory.tree_grid import TreeGrid
 from tidewheel.queries.kernels.arrays import Whole
-from tidewheel.queries.kernels.joining import Chosen
+from tidewheel.queries.kernels.condensing import Chosen
 
 
 @dataclass(frozen=True)

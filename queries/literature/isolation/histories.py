@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.literature.isolation.ring import Ring
+from tidewheel.queries.literature.isolation.window_ring import Ring
 
 _STEP = re.compile(
     r"r(?P<read>\d+)|r_(?P<reader>\w+)\[(?P<read_by>\d+)\]|w_?(?P<slide>\d+)\[(?P<slot>\d+)\]"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidewheel.queries.literature.isolation.ring import Ring
-from tidewheel.queries.literature.isolation.schedulers import HighestTimeToUpdate, State
+from tidewheel.queries.literature.isolation.read_schedulers import HighestTimeToUpdate, State
+from tidewheel.queries.literature.isolation.window_ring import Ring
 
 
 class SharedScan:

@@ -71,7 +71,7 @@ def timeless(text: str) -> str:
 
 def watch_fails(path: Path) -> str:
     """With what the task ends that watches an archive."""
-    from tidewheel.dags.build.maintenance import Watch
+    from tidewheel.dags.build.maintenance_dag import Watch
 
     try:
         Watch(task_id="watch", archive_file=str(path)).care(tidewheel.open(path))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tidewheel.local.partials.fold import aggregate_of, call_inputs
-from tidewheel.queries.standing.oracle import Asked, StreamRecord
+from tidewheel.queries.standing.answer_oracle import Asked, StreamRecord
 from tidewheel.queries.standing.query import Call, Query
 
 

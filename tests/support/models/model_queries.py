@@ -21,8 +21,8 @@ from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.undo import restoration_between
 from tidewheel.queries.aggregates import Argument, ArgumentKind, aggregate
 from tidewheel.queries.operation import Aggregate
+from tidewheel.queries.standing.answer_oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
-from tidewheel.queries.standing.oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.query import Call, Counts, Named, Query, Terms
 from tidewheel.queries.standing.reflection import reflections
 from tidewheel.queries.standing.staleness import (

@@ -12,9 +12,9 @@ from typing import Any
 from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.load import TreeLoad, load_of
 from tidewheel.queries.scheduling.lateness import lateness
-from tidewheel.queries.scheduling.measures import Worth, worth
 from tidewheel.queries.scheduling.playing import Clock, Run, play
 from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts
+from tidewheel.queries.scheduling.schedule_worth import Worth, worth
 from tidewheel.queries.scheduling.schedulers import SCHEDULERS, Scheduler, scheduler_named
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.tree import Assignment

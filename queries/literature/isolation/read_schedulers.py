@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.literature.isolation.ring import Ring
+from tidewheel.queries.literature.isolation.window_ring import Ring
 
 
 class State(StrEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidewheel.queries.literature.isolation.ring import Ring
+from tidewheel.queries.literature.isolation.window_ring import Ring
 
 
 @dataclass

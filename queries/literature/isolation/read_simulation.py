@@ -13,8 +13,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from tidewheel.queries.literature.isolation.ring import Ring
-from tidewheel.queries.literature.isolation.schedulers import Attempt, State
+from tidewheel.queries.literature.isolation.read_schedulers import Attempt, State
+from tidewheel.queries.literature.isolation.window_ring import Ring
 
 SHARED_BY = 5  # queries of one group
 
