@@ -6,13 +6,13 @@ a sub-index where some files stay, that can be told if those hold other insertio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tidewheel.commits.written import Written
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.plan import Plan
-from tidewheel.indexing.core.state import SubIndex, TableState
+from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import counted
 
@@ -30,10 +30,23 @@ def check_conserved(
 
     `audit` is the command that names them.
     """
-    told = _slots_told(state, plan)
-    if not told:
-        return  # no file was rewritten of which the ledger tells what was in it
-    expected: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: {} for at in told}
+    known = _slots_known(state, plan)
+    if not known:
+        return  # the ledger knows the rows of none of the files that were rewritten
+    for at, expected in _expected_cells(state, plan, known, forgotten).items():
+        found = {c: v for c, v in written.cells.get(at, {}).items() if c[0] not in plan.slots}
+        if found != expected:
+            raise _not_conserved(audit, f"sub-index {at}", found, expected)
+
+
+def _expected_cells(
+    state: TableState,
+    plan: Plan,
+    known: Mapping[SubIndex, range],
+    forgotten: Mapping[tuple[int, int], Cell],
+) -> dict[SubIndex, dict[tuple[int, int], Cell]]:
+    """Return the ledger's cells that must come out of each sub-index, for the insertion slots known there."""
+    expected: dict[SubIndex, dict[tuple[int, int], Cell]] = {at: {} for at in known}
     for slot, record in state.ledger.records.items():
         if slot in plan.slots:
             continue
@@ -41,18 +54,15 @@ def check_conserved(
         row = layout.row_of(slot)
         for expiration, cell in record.cells.items():
             at = (record.generation, row, layout.column_of(expiration))
-            if slot in told.get(at, ()) and (plan.watermark is None or expiration > plan.watermark):
+            if slot in known.get(at, ()) and (plan.watermark is None or expiration > plan.watermark):
                 gone = forgotten.get((slot, expiration))
                 left = cell if gone is None else cell.minus(gone)
                 if left.rows:
                     expected[at][(slot, expiration)] = left
-    for at in told:
-        found = {c: v for c, v in written.cells.get(at, {}).items() if c[0] not in plan.slots}
-        if found != expected[at]:
-            raise _not_conserved(audit, f"sub-index {at}", found, expected[at])
+    return expected
 
 
-def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
+def _slots_known(state: TableState, plan: Plan) -> dict[SubIndex, range]:
     """Return, by sub-index with rewritten files, the insertion slots whose records all were in files that leave.
 
     These are all slots if no file stays; else those of the rewritten files, unless a file that stays has one of them
@@ -61,16 +71,25 @@ def _slots_told(state: TableState, plan: Plan) -> dict[SubIndex, range]:
     rewritten = {change.file.path for change in plan.rewritten}
     going = rewritten | {change.file.path for change in plan.dropped}
     groups = state.by_subindex()
-    told = {}
+    known = {}
     for at in {change.file.subindex for change in plan.rewritten}:
         read = [file for file in groups[at] if file.path in rewritten]
+        slots = _slots_of(read)
         staying = [file for file in groups[at] if file.path not in going]
-        first, last = min(file.ins_min for file in read), max(file.ins_max for file in read)
         if not staying:
-            told[at] = EVERY_SLOT
-        elif not any(file.ins_min <= last and first <= file.ins_max for file in staying):
-            told[at] = range(first, last + 1)
-    return told
+            known[at] = EVERY_SLOT
+        elif not _reach(staying, slots):
+            known[at] = slots
+    return known
+
+
+def _slots_of(files: Sequence[FileFact]) -> range:
+    return range(min(file.ins_min for file in files), max(file.ins_max for file in files) + 1)
+
+
+def _reach(files: Sequence[FileFact], slots: range) -> bool:
+    """Tell whether a file may hold rows of one of the slots."""
+    return any(file.ins_min < slots.stop and slots.start <= file.ins_max for file in files)
 
 
 def check_all_conserved(audit: str, state: TableState, written: Written) -> None:

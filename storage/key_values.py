@@ -50,18 +50,21 @@ def _converted(value: Any, arrow_type: pa.DataType) -> Any:
         raise TypeError("bytes are not text")
     if pa.types.is_string(arrow_type) and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         raise TypeError("a number is not text")
-    if isinstance(value, str) and pa.types.is_binary(arrow_type):
-        return text_bytes(value)
     if isinstance(value, str) and not pa.types.is_string(arrow_type):
-        return pa.scalar(value).cast(arrow_type).as_py()
+        is_binary = pa.types.is_binary(arrow_type)
+        return text_bytes(value) if is_binary else pa.scalar(value).cast(arrow_type).as_py()
+    _refuse_other_kinds(value, arrow_type)
+    converted = pa.scalar(value, arrow_type).as_py()
+    # Arrow cuts 1.5 to 1 without a word; only floating point may round.
+    if isinstance(value, int | float | Decimal) and not pa.types.is_floating(arrow_type) and converted != value:
+        raise ValueError("the value would change")
+    return converted
+
+
+def _refuse_other_kinds(value: Any, arrow_type: pa.DataType) -> None:
     if isinstance(value, bool) != pa.types.is_boolean(arrow_type):
         raise TypeError("a truth value is neither a number nor text")
     if isinstance(value, date) and isinstance(value, datetime) == pa.types.is_date(arrow_type):
         raise TypeError("a date is not a moment")
     if isinstance(value, datetime) and value.tzinfo is None:
         raise TypeError("the moment has no time zone")
-    converted = pa.scalar(value, arrow_type).as_py()
-    # Arrow cuts 1.5 to 1 without a word; only floating point may round.
-    if isinstance(value, int | float | Decimal) and not pa.types.is_floating(arrow_type) and converted != value:
-        raise ValueError("the value would change")
-    return converted

@@ -27,6 +27,7 @@ from tidewheel.commits.procedure import Hits, Lap, Procedure, Swept, Try
 from tidewheel.commits.standing_commit import standing_commit
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN
+from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import ForgetPlan, Selection, plan_forget
 from tidewheel.indexing.core.receipts import Receipt, Tombstone
@@ -101,12 +102,14 @@ class _Forget(Procedure):
         columns = one.state.definition.key if self.selection.keys else tuple(c.name for c in one.snapshot.columns)
         tombstones = tuple(Tombstone(columns, digest, slot_max) for digest in sorted(digests))
         hits = {path: found.cells for path, found in self.searched.items()}
-        in_files = (hits[file.path] for file in one.state.files)
+        self._note_found([hits[file.path] for file in one.state.files])
+        return plan_forget(one.state, self.selection, hits, tombstones)
+
+    def _note_found(self, in_files: Sequence[Mapping[tuple[int, int], Cell]]) -> None:
         self.rows_found = sum(cell.rows for cells in in_files for cell in cells.values())
         if self.selection.where:
-            stored = (slot for file in one.state.files for slot, _ in hits[file.path])
+            stored = (slot for cells in in_files for slot, _ in cells)
             self.slots_found = tuple(sorted(self.beside.slots.union(stored)))
-        return plan_forget(one.state, self.selection, hits, tombstones)
 
     def is_needed(self, one: Try, plan: Plan) -> bool:
         new = set(plan.tombstones) - set(one.state.ledger.tombstones)

@@ -6,7 +6,7 @@ Everything waits for grace, as in the main table; the log needs no retention of 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from tidewheel.commits.side_tables.side_table import SideTable
 from tidewheel.commits.vacuum.deleted import VacuumReport
 from tidewheel.commits.vacuum.log_steps import delete_log
 from tidewheel.indexing.core.batches import batches_since
+from tidewheel.indexing.core.receipts import Receipt
 from tidewheel.indexing.core.side_tables import SideBatch, unneeded_batches
 from tidewheel.indexing.rules.vacuum import log_unneeded, unneeded
 from tidewheel.storage.ledger_store import all_receipts
@@ -44,9 +45,7 @@ def sweep_side_tables(job: ArchiveJob, snapshot: Snapshot, oldest: int, now_us: 
     since_us = now_us - retention.grace_us
     receipts = list(all_receipts(snapshot))
     batches = {side: side.batches(table) for side, table in found.items()}
-    attempts = {receipt.attempt for _, receipt in receipts}
-    there = [one for ones in batches.values() for one in ones]
-    if not report.dry_run and any(one.newest_us <= since_us and one.attempt not in attempts for one in there):
+    if not report.dry_run and _has_strangers(batches.values(), receipts, since_us):
         fence(job)
         receipts = list(all_receipts(job.snapshot()))
     counting = batches_since(receipts, oldest)
@@ -56,6 +55,14 @@ def sweep_side_tables(job: ArchiveJob, snapshot: Snapshot, oldest: int, now_us: 
         gone = unneeded_batches(batches[side], wanted, grace_since_us=since_us, kept_since_us=kept_since_us)
         _delete_rows(side, table, gone, report)
         _sweep_table(side, job.location, since_us, report)
+
+
+def _has_strangers(
+    batches: Iterable[Sequence[SideBatch]], receipts: Sequence[tuple[int, Receipt]], since_us: int
+) -> bool:
+    """Tell whether there are rows beyond grace of an attempt that no receipt names."""
+    attempts = {receipt.attempt for _, receipt in receipts}
+    return any(one.newest_us <= since_us and one.attempt not in attempts for some in batches for one in some)
 
 
 def _delete_rows(side: SideTable, table: DeltaTable, gone: Sequence[SideBatch], report: VacuumReport) -> None:

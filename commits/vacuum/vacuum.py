@@ -101,7 +101,7 @@ def _keep_undo_out(job: ArchiveJob, oldest: int) -> None:
 def _sweep_data(
     job: ArchiveJob, snapshot: Snapshot, log: LogFiles, kept: Kept, since_us: int, report: VacuumReport
 ) -> None:
-    listed = [file for file in stored_files(job.location) if attempt_folder(file.path) is not None]
+    listed = _of_attempts(stored_files(job.location))
     current = {fact.path for fact in snapshot.files}
     needed = current | kept.for_grace
     gone = unneeded(listed, needed | kept.for_holds, since_us)
@@ -111,18 +111,30 @@ def _sweep_data(
     if not report.dry_run and never_named(job.location, log, data):
         gone = _behind_a_fence(job, snapshot, gone)
     report.count(DATA, gone)
-    going = {file.path for file in gone}
-    waiting = [file for file in unreferenced(listed, current) if file.path not in going and not is_scratch(file.path)]
+    waiting = _waiting(unreferenced(listed, current), gone)
     report.awaiting_files, report.awaiting_bytes = len(waiting), sum(file.bytes for file in waiting)
-    if report.dry_run:
-        return
+    if not report.dry_run:
+        _delete_data(job, gone)
+        report.folders = _remove_empty_folders(job.location, gone, since_us)
+
+
+def _of_attempts(files: Iterable[StoredFile]) -> list[StoredFile]:
+    return [file for file in files if attempt_folder(file.path) is not None]
+
+
+def _waiting(unnamed: Iterable[StoredFile], gone: Sequence[StoredFile]) -> list[StoredFile]:
+    """Return the files that will go once grace is over; Spark's side folder never was in the archive."""
+    going = {file.path for file in gone}
+    return [file for file in unnamed if file.path not in going and not is_scratch(file.path)]
+
+
+def _delete_data(job: ArchiveJob, gone: Sequence[StoredFile]) -> None:
     reach("vacuum_listed")
     job.progress(f"deleting {len(gone)} data files")
     half = len(gone) // 2
     job.location.delete_all(file.path for file in gone[:half])
     reach("vacuum_half_done")
     job.location.delete_all(file.path for file in gone[half:])
-    report.folders = _remove_empty_folders(job.location, gone, since_us)
 
 
 def _behind_a_fence(job: ArchiveJob, snapshot: Snapshot, gone: Sequence[StoredFile]) -> list[StoredFile]:
@@ -165,13 +177,17 @@ def _sweep_beside(job: ArchiveJob, log: LogFiles, now_us: int, since_us: int, re
     tickets = [file for file in stored_files(job.location, LEASE_FOLDER) if file.changed_us <= stale_us]
     over = set(ended_holds(job.location, now_us))
     ended = [file for file in stored_files(job.location, HOLD_FOLDER) if file.path in over]
-    # Side files are written under a name that starts with a dot, then renamed.
-    beside = [file for file in stored_files(job.location, SIDE_FOLDER) if file.path.rsplit("/", 1)[-1].startswith(".")]
-    cut_off = [file for file in (*log.temporary, *beside) if file.changed_us <= since_us and file not in tickets]
+    cut_off = [file for file in _temporary(job, log) if file.changed_us <= since_us and file not in tickets]
     for kind, gone in ((LEASE, tickets), (HOLD, ended), (TEMPORARY, cut_off)):
         report.count(kind, gone)
         if not report.dry_run:
             job.location.delete_all(file.path for file in gone)
+
+
+def _temporary(job: ArchiveJob, log: LogFiles) -> list[StoredFile]:
+    # Side files are written under a name that starts with a dot, then renamed.
+    beside = (file for file in stored_files(job.location, SIDE_FOLDER) if file.path.rsplit("/", 1)[-1].startswith("."))
+    return [*log.temporary, *beside]
 
 
 def _remove_empty_folders(location: Location, gone: Iterable[StoredFile], since_us: int) -> int:

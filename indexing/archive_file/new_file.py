@@ -109,26 +109,32 @@ def _size_text(guess: Guess) -> str:
 
 
 def _source_text(sample: Sample, guess: Guess) -> str:
-    if guess.path:
-        lines = [f"# The path of each slot's batch, {guess.said['path']}.", f"path = {toml_text(guess.path)}"]
-    else:
-        folder, _, file = sample.path.rpartition("/")
-        end = f".{file.partition('.')[2]}" if "." in file else ""
-        lines = ["# CHECK: the path of each slot's batch; the sample's name does not say which slot it is."]
-        template = f"{folder or '.'}/{{start:%Y-%m-%dT%H%M}}{end}"
-        lines.append(f"path = {toml_text(template)}")
-    lines.append(f"format = {toml_text(sample.format)}")
+    lines = [*_path_lines(sample, guess), f"format = {toml_text(sample.format)}"]
     if sample.format != "parquet":
-        given = {new: old for old, new in sample.renames.items()}
-        said = {one.name: f"{spark_name(given.get(one.name, one.name))} {one.type}" for one in sample.columns}
-        if lacking := [one.name for one in sample.columns if not one.type]:
-            lines.append(
-                f"# CHECK: the schema has no type for {printable(', '.join(lacking))}, which would be left out."
-            )
-        lines.append(f"schema = {toml_text(', '.join(said[one.name] for one in sample.columns if one.type))}")
+        lines += _schema_lines(sample)
     if sample.renames:
         lines.append("# The archive has columns of these names itself, or cannot have such names.")
         lines.append(f"rename = {toml_text(dict(sample.renames))}")
     if sample.options:
         lines.append(f"options = {toml_text(dict(sample.options))}")
     return "\n".join(lines)
+
+
+def _path_lines(sample: Sample, guess: Guess) -> list[str]:
+    if guess.path:
+        return [f"# The path of each slot's batch, {guess.said['path']}.", f"path = {toml_text(guess.path)}"]
+    folder, _, file = sample.path.rpartition("/")
+    end = f".{file.partition('.')[2]}" if "." in file else ""
+    template = f"{folder or '.'}/{{start:%Y-%m-%dT%H%M}}{end}"
+    return [
+        "# CHECK: the path of each slot's batch; the sample's name does not say which slot it is.",
+        f"path = {toml_text(template)}",
+    ]
+
+
+def _schema_lines(sample: Sample) -> list[str]:
+    given = {new: old for old, new in sample.renames.items()}
+    typed = [f"{spark_name(given.get(one.name, one.name))} {one.type}" for one in sample.columns if one.type]
+    untyped = ", ".join(one.name for one in sample.columns if not one.type)
+    check = f"# CHECK: the schema has no type for {printable(untyped)}, which would be left out."
+    return [*([check] if untyped else []), f"schema = {toml_text(', '.join(typed))}"]

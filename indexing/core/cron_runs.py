@@ -77,10 +77,11 @@ def _starts_on(text: str, days: Iterable[int]) -> Iterator[int]:
     minutes, hours, dates, months, weekdays = (
         values_of(field, *bounds) for field, bounds in zip(fields, FIELDS, strict=True)
     )
-    either = all(field != "*" for field in (fields[2], fields[4]))
+    # Where both the date and the day of the week are limited, either of them is enough.
+    fits = all if "*" in (fields[2], fields[4]) else any
+    isoweekdays = {one % 7 for one in weekdays}
     times = [(60 * hour + minute) * _MINUTE_US for hour in sorted(hours) for minute in sorted(minutes)]
     for number in days:
         day = _EPOCH + timedelta(days=number)
-        on_date, on_weekday = day.day in dates, day.isoweekday() % 7 in {one % 7 for one in weekdays}
-        if day.month in months and ((on_date or on_weekday) if either else (on_date and on_weekday)):
+        if day.month in months and fits((day.day in dates, day.isoweekday() % 7 in isoweekdays)):
             yield from (number * _DAY_US + time for time in times)

@@ -125,16 +125,8 @@ class _Folding:
         return cells_with(cells_without(record.cells, gone), one.cells)
 
     def _take_batches(self, receipt: Receipt) -> None:
-        """The batch map: what came and went."""
-        if receipt.restoration is not None:
-            for key in receipt.restoration.batches_removed:
-                self.batches.pop(key, None)
-            for key, batch in receipt.restoration.batches.items():
-                self._put_batch(key, batch)
-        if receipt.observation is not None:
-            for key, batch in receipt.observation.batches.items():
-                if key not in self.batches:
-                    self._put_batch(key, batch)
+        """Change the batch map by the batches that came and left."""
+        self._take_known_batches(receipt)
         if receipt.operation is Deed.FORGET and receipt.tombstones:
             self._mark_forgotten(receipt)
         for key, cells in receipt.forgotten_parts:
@@ -146,6 +138,18 @@ class _Folding:
             self.batches = {key: batch for key, batch in self.batches.items() if key[1] not in receipt.parts_dropped}
         for one in receipt.slots:
             self._put_batch(one.key, _batch_of(one, receipt.attempt, self.batches.get(one.key)))
+
+    def _take_known_batches(self, receipt: Receipt) -> None:
+        """Take the older batches that an undo restores, and those that a wider horizon needs."""
+        if receipt.restoration is not None:
+            for key in receipt.restoration.batches_removed:
+                self.batches.pop(key, None)
+            for key, batch in receipt.restoration.batches.items():
+                self._put_batch(key, batch)
+        if receipt.observation is not None:
+            for key, batch in receipt.observation.batches.items():
+                if key not in self.batches:
+                    self._put_batch(key, batch)
 
     def _mark_forgotten(self, receipt: Receipt) -> None:
         """Mark the batches that the forget may have touched: it found records there, or some had left before it."""

@@ -269,35 +269,28 @@ class Receipt:
         return is_within and (self.forgotten_in is None or slot in self.forgotten_in)
 
     def to_json(self) -> dict[str, Any]:
-        values = dict(self.__dict__)
+        optional = self._optional_json()
+        values = {name: value for name, value in self.__dict__.items() if name not in optional}
+        if not self.late_rows:
+            del values["late_rows"]
         values["operation"] = self.operation.value
         values["slots"] = [one.to_json() for one in self.slots]
         values["forgotten"] = [[slot, cells_to_json(cells)] for slot, cells in self.forgotten]
         values["tombstones"] = [[list(t.columns), t.digest, t.slot_max] for t in self.tombstones]
         values["restoration"] = _restoration_to_json(self.restoration)
-        # Older programs refuse a field they do not know: it is there only where it says something.
-        del (
-            values["forgotten_in"],
-            values["observation"],
-            values["forgotten_parts"],
-            values["parts_dropped"],
-            values["parts_past"],
-        )
-        if not self.late_rows:
-            del values["late_rows"]
-        if self.observation is not None:
-            values["observation"] = self.observation.to_json()
-        if self.forgotten_in is not None:
-            values["forgotten_in"] = list(self.forgotten_in)
-        if self.forgotten_parts:
-            values["forgotten_parts"] = [[*key, cells_to_json(cells)] for key, cells in self.forgotten_parts]
-        if self.parts_dropped:
-            values["parts_dropped"] = list(self.parts_dropped)
-        if self.parts_past:
-            values["parts_past"] = [list(one) for one in self.parts_past]
         values["subindices_touched"] = [list(one) for one in self.subindices_touched]
         values["timings_ms"] = dict(self.timings_ms)
-        return values
+        return values | {name: value for name, value in optional.items() if value is not None}
+
+    def _optional_json(self) -> dict[str, Any]:
+        """Return the fields that older programs do not know, and refuse: None for one that says nothing."""
+        return {
+            "observation": None if self.observation is None else self.observation.to_json(),
+            "forgotten_in": None if self.forgotten_in is None else list(self.forgotten_in),
+            "forgotten_parts": [[*key, cells_to_json(cells)] for key, cells in self.forgotten_parts] or None,
+            "parts_dropped": list(self.parts_dropped) or None,
+            "parts_past": [list(one) for one in self.parts_past] or None,
+        }
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Receipt:

@@ -205,17 +205,21 @@ class Simulation:
 
     def _reclustered(self, runs: list[Run], receives: bool, turns: bool) -> int:
         """Return how many of the runs, counted from the youngest, become one."""
+        if self._becomes_one(runs, receives, turns):
+            return len(runs)
+        return join_count([run.stored_bytes for run in reversed(runs)], self.generation.runs_max, receives)
+
+    def _becomes_one(self, runs: list[Run], receives: bool, turns: bool) -> bool:
+        """Tell whether the strategy re-clusters the whole sub-index, or too much of it is dead."""
         generation = self.generation
         partly_dead = any(run.dead_bytes for run in runs)
         if generation.strategy is Strategy.REBUILD and receives:
-            return len(runs)
+            return True
         if generation.strategy is not Strategy.NO_REBUILD and turns and (partly_dead or len(runs) > 1):
-            return len(runs)
+            return True
         dead_bytes = sum(run.dead_bytes for run in runs)
         stored_bytes = sum(run.stored_bytes for run in runs)
-        if partly_dead and dead_bytes > generation.dead_share_max * stored_bytes:
-            return len(runs)
-        return join_count([run.stored_bytes for run in reversed(runs)], generation.runs_max, receives)
+        return partly_dead and dead_bytes > generation.dead_share_max * stored_bytes
 
     def _column_of(self, slot: int) -> int:
         if slot not in self._columns:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidewheel.indexing.core.cells import Cell
-from tidewheel.indexing.core.layouts import Strategy
+from tidewheel.indexing.core.layouts import Generation, Strategy
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
 from tidewheel.indexing.printable import counted
@@ -157,16 +157,11 @@ def _overdue(state: TableState, contents: Sequence[FileContent], *, settled: boo
     watermark = state.watermark
     if watermark is None:
         return
-    groups: dict[SubIndex, list[FileContent]] = defaultdict(list)
-    for content in contents:
-        groups[content.fact.subindex].append(content)
-    for subindex, members in sorted(groups.items()):
+    for subindex, members in _by_subindex(contents):
         dead = {one.fact.path: _dead_rows(one, watermark) for one in members}
         rows = sum(one.rows for one in members)
-        generation = state.definition.generation(subindex[0])
-        keeps = generation.strategy is Strategy.NO_REBUILD
         share = sum(dead.values()) / rows if rows else 0.0
-        beyond = not keeps or (settled and share > generation.dead_share_max)
+        beyond = _is_beyond(state.definition.generation(subindex[0]), share, settled=settled)
         for one in members:
             gone = dead[one.fact.path]
             if gone and (beyond or gone == one.rows):
@@ -179,6 +174,19 @@ def _overdue(state: TableState, contents: Sequence[FileContent], *, settled: boo
                     0,
                     gone,
                 )
+
+
+def _by_subindex(contents: Sequence[FileContent]) -> list[tuple[SubIndex, list[FileContent]]]:
+    groups: dict[SubIndex, list[FileContent]] = defaultdict(list)
+    for content in contents:
+        groups[content.fact.subindex].append(content)
+    return sorted(groups.items())
+
+
+def _is_beyond(generation: Generation, dead_share: float, *, settled: bool) -> bool:
+    """Tell whether a sub-index may not keep expired rows: only no_rebuild may, up to its dead share."""
+    keeps = generation.strategy is Strategy.NO_REBUILD
+    return not keeps or (settled and dead_share > generation.dead_share_max)
 
 
 def _dead_rows(content: FileContent, watermark: int) -> int:

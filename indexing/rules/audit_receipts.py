@@ -63,7 +63,11 @@ def _faults(before: Receipt | None, receipt: Receipt) -> Iterator[str]:
     if before is None:
         if receipt.operation is not Deed.INIT:
             yield f"the first receipt is of {receipt.operation.value}, not of init"
-        return
+    else:
+        yield from _faults_between(before, receipt)
+
+
+def _faults_between(before: Receipt, receipt: Receipt) -> Iterator[str]:
     if receipt.head != before.head + 1:
         yield f"head {receipt.head} follows head {before.head}"
     if before.watermark is None or receipt.operation is Deed.UNDO:

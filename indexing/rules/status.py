@@ -141,17 +141,16 @@ class Status:
         return sum(square.files for square in self.grid)
 
     def to_json(self) -> dict[str, Any]:
-        through_us, expired_us = self.applied_through_us, self.expired_through_us
         return {
             "name": self.name,
             "path": self.path,
             "version": self.version,
             "head": self.head,
             "clock": self.clock.value,
-            "now": None if self.archive_now_us is None else iso(self.archive_now_us),
+            "now": _iso(self.archive_now_us),
             "watermark": self.watermark,
-            "applied_through": None if through_us is None else iso(through_us),
-            "expired_through": None if expired_us is None else iso(expired_us),
+            "applied_through": _iso(self.applied_through_us),
+            "expired_through": _iso(self.expired_through_us),
             "lag_us": self.lag_us,
             "freshness": self.freshness.to_json(),
             "health": self.health.to_json(),
@@ -217,6 +216,10 @@ def _grid(state: TableState) -> tuple[SubIndexStatus, ...]:
     """Return the sub-indices that hold files; rows that the ledger does not count as alive are dead."""
     alive: dict[SubIndex, int] = defaultdict(int, state.rows_alive(state.watermark))
     return tuple(_square(subindex, files, alive[subindex]) for subindex, files in sorted(state.by_subindex().items()))
+
+
+def _iso(at_us: int | None) -> str | None:
+    return None if at_us is None else iso(at_us)
 
 
 def _square(subindex: SubIndex, files: list[FileFact], rows_alive: int) -> SubIndexStatus:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from tidewheel.indexing.core.joining import join_count
@@ -92,19 +92,18 @@ def log_unneeded(
     without a gap, and none before the ledger has its receipt at a version that is kept (`folded` are the versions of
     the ledger's files; None where there are no receipts).
     """
-    sufficient = max((version for version in checkpoints if version <= needed_min), default=None)
+    sufficient = _newest(checkpoints, needed_min)
     if sufficient is None:
         return []
-    keep_from = sufficient
-    if folded is not None:
-        keep_from = max((version for version in folded if version <= sufficient), default=0)
-    gone = []
-    for version, entry in sorted(entries.items()):
-        if version >= keep_from or entry.changed_us > since_us:
-            break
-        gone.append(entry)
+    keep_from = sufficient if folded is None else _newest(folded, sufficient) or 0
+    oldest_first = (entry for version, entry in sorted(entries.items()) if version < keep_from)
+    gone = list(takewhile(lambda entry: entry.changed_us <= since_us, oldest_first))
     old = (file for version, file in sorted(checkpoints.items()) if version < sufficient)
     return gone + [file for file in old if file.changed_us <= since_us]
+
+
+def _newest(versions: Iterable[int], through: int) -> int | None:
+    return max((version for version in versions if version <= through), default=None)
 
 
 def joined_files(folded: Sequence[int], before: int) -> Sequence[int]:

@@ -19,17 +19,19 @@ def toml_text(value: object, depth_max: int = 8) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list | dict) and not depth_max:
-        return "…"
-    if isinstance(value, list):
-        return f"[{', '.join(toml_text(one, depth_max - 1) for one in value)}]"
-    if isinstance(value, dict):
-        pairs = ", ".join(f"{_key_text(key)} = {toml_text(one, depth_max - 1)}" for key, one in value.items())
-        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, list | dict):
+        return _nested_text(value, depth_max) if depth_max else "…"
     if isinstance(value, int):
         # Python refuses to write numbers of thousands of digits in base 10.
         return hex(value) if value.bit_length() > 64 else str(value)
     return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def _nested_text(value: list[object] | dict[str, object], depth_max: int) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(toml_text(one, depth_max - 1) for one in value)}]"
+    pairs = ", ".join(f"{_key_text(key)} = {toml_text(one, depth_max - 1)}" for key, one in value.items())
+    return f"{{ {pairs} }}" if pairs else "{}"
 
 
 def _key_text(key: str) -> str:

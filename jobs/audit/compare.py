@@ -91,8 +91,7 @@ def audit(job: ArchiveJob, *, deep: bool | None = None, rows: RowCheck | None = 
         snapshot = open_snapshot(job.location)
         files = snapshot.files
     except (Damaged, InvalidInput) as error:
-        anew = job.derived_anew(job.called) if job.called.endswith(_DERIVED) and job.file is None else ""
-        return AuditReport((_unopened(job, error),), seconds=perf_counter() - started, remedy=anew)
+        return AuditReport((_unopened(job, error),), seconds=perf_counter() - started, remedy=_remedy_unopened(job))
     state, receipts, findings = ledger_findings_of(snapshot)
     findings += beside_files(job, snapshot, receipts)
     job.progress(f"counting {counted(len(files), 'file')}")
@@ -176,6 +175,11 @@ def _unopened(job: ArchiveJob, error: Damaged | InvalidInput) -> Finding:
     if not job.location.has_log():
         raise error
     return Finding(Flaw.FORMAT, error.message, None, LOG_FOLDER)
+
+
+def _remedy_unopened(job: ArchiveJob) -> str:
+    is_derived = job.called.endswith(_DERIVED) and job.file is None
+    return job.derived_anew(job.called) if is_derived else ""
 
 
 def ledger_findings_of(snapshot: Snapshot) -> tuple[TableState | None, list[tuple[int, Receipt]], list[Finding]]:

@@ -52,12 +52,7 @@ def _refuse_drift(
     found: dict[str, DataType], known: dict[str, DataType], optional: Collection[str], policy: str, archive: str
 ) -> None:
     """Refuse a type that differs, a missing or an unwanted column, with both schemas; order does not count."""
-    faults = [f"{column} is missing" for column in known if column not in found and column not in optional]
-    faults += [
-        f"{column} is {found[column].simpleString()}, not {kind.simpleString()}"
-        for column, kind in known.items()
-        if column in found and found[column].simpleString() != kind.simpleString()
-    ]
+    faults = _differences(found, known, optional)
     new = [column for column in found if column not in known]
     if policy != "add":
         faults += [f"{column} {found[column].simpleString()} is new" for column in new]
@@ -71,6 +66,15 @@ def _refuse_drift(
         f"  archive: {_said(known)}\n  batch:   {_said(found)}",
         remedy,
     )
+
+
+def _differences(found: dict[str, DataType], known: dict[str, DataType], optional: Collection[str]) -> list[str]:
+    missing = [f"{column} is missing" for column in known if column not in found and column not in optional]
+    return missing + [
+        f"{column} is {found[column].simpleString()}, not {kind.simpleString()}"
+        for column, kind in known.items()
+        if column in found and found[column].simpleString() != kind.simpleString()
+    ]
 
 
 def _new_columns(found: Sequence[dict[str, DataType]], known: Collection[str]) -> list[StructField]:
