@@ -17,12 +17,12 @@ from tidewheel.indexing.rules.freshness import Landing, freshness_of, is_catchin
 from tidewheel.indexing.rules.health import health_of
 from tidewheel.indexing.rules.status import Awaiting, Status, status_of
 from tidewheel.indexing.rules.vacuum import Hold, StoredFile, unreferenced
+from tidewheel.storage.address import SIDE_FOLDER
 from tidewheel.storage.batch_files import absent_batches
 from tidewheel.storage.care import last_audit, last_vacuum
 from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
 from tidewheel.storage.holds import held_versions
 from tidewheel.storage.ledger_store import receipts_since, state_of
-from tidewheel.storage.location import SIDE_FOLDER
 from tidewheel.storage.log_files import list_log
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files

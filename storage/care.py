@@ -13,7 +13,8 @@ from typing import Any
 
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.rules.care import Audited, Vacuumed
-from tidewheel.storage.location import SIDE_FOLDER, Location
+from tidewheel.storage.address import SIDE_FOLDER
+from tidewheel.storage.location import Location
 
 FOLDER = f"{SIDE_FOLDER}/care"
 _VACUUM, _AUDIT = f"{FOLDER}/vacuum.json", f"{FOLDER}/audit.json"

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tidewheel.indexing.errors import OutcomeUnknown, TidewheelError
-from tidewheel.storage.location import SIDE_FOLDER, Location
+from tidewheel.storage.address import SIDE_FOLDER
+from tidewheel.storage.location import Location
 
 FLOORS = f"{SIDE_FOLDER}/floor"
 UNDOS = f"{SIDE_FOLDER}/undo"

@@ -18,7 +18,8 @@ from __future__ import annotations
 import json
 
 from tidewheel.indexing.rules.vacuum import Hold, holds_in_force
-from tidewheel.storage.location import SIDE_FOLDER, Location
+from tidewheel.storage.address import SIDE_FOLDER
+from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import LogFiles
 from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import stored_files

@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from tidewheel.storage.location import SIDE_FOLDER, Location
+from tidewheel.storage.address import SIDE_FOLDER
+from tidewheel.storage.location import Location
 
 FOLDER = f"{SIDE_FOLDER}/lease"
 STALE_S = 30.0

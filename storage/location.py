@@ -1,10 +1,9 @@
-"""The place of an archive: a local folder or an object store, for delta-rs, pyarrow and Spark alike."""
+"""The place of an archive and the files in it: a local folder or an object store, for all readers alike."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,12 +13,11 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.storage.address import SIDE_FOLDER, Address
 
 if TYPE_CHECKING:
     from pyarrow import fs
 
-# Side files live under a name that starts with an underscore: Delta's vacuum and Spark's readers pass it by.
-SIDE_FOLDER = "_tidewheel"
 LOG_FOLDER = "_delta_log"
 DELETERS = 8
 # A store that takes a request and never answers: how long delta-rs waits for an answer, and until when it asks again.
@@ -28,7 +26,6 @@ ANSWER_S = 30
 ASK_AGAIN_S = 40
 # delta-rs decodes %20 where it should not, takes a backslash for a slash, and refuses control characters.
 _NOT_FOR_DELTA = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\]")
-_GLOB_SIGNS = re.compile(r"([\\\[\]{}*?])")
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class ListedFile:
 
 
 @dataclass(frozen=True)
-class Location:
+class Location(Address):
     """The root of an archive's table.
 
     Whole small files and listings of a local folder need no pyarrow, which takes longer to load than a short command.
@@ -53,8 +50,6 @@ class Location:
     >>> Location.of("s3a://bucket/netflow").delta_uri
     's3://bucket/netflow'
     """
-
-    uri: str
 
     @staticmethod
     def of(path: str | Path) -> Location:
@@ -76,58 +71,12 @@ class Location:
         # Not Path.expanduser: that raises for the home of somebody whom the machine does not know.
         return Location(str(Path(os.path.expanduser(text)).absolute()))
 
-    @property
-    def is_local(self) -> bool:
-        return "://" not in self.uri
-
-    def command(self, verb: str) -> str:
-        """Return a command line that names the archive by its place.
-
-        >>> Location("/data/of today").command("audit")
-        "tidewheel audit '/data/of today'"
-        """
-        return shlex.join(["tidewheel", verb, self.uri])
-
-    def aside_command(self) -> str:
-        """A command line that moves all that lies here out of the way; on object stores it is the AWS CLI's.
-
-        >>> Location("s3a://bucket/m.answers").aside_command()
-        'aws s3 mv --recursive s3://bucket/m.answers/ s3://bucket/m.answers.damaged/'
-        """
-        if self.is_local:
-            return shlex.join(["mv", self.uri, f"{self.uri}.damaged"])
-        return shlex.join(["aws", "s3", "mv", "--recursive", f"{self.delta_uri}/", f"{self.delta_uri}.damaged/"])
-
-    @property
-    def delta_uri(self) -> str:
-        return self.uri.replace("s3a://", "s3://", 1)
-
-    @property
-    def spark_uri(self) -> str:
-        # Not percent-encoded: Spark and Hadoop would take the escapes for part of the name.
-        return f"file://{self.uri}" if self.is_local else self.uri
-
-    @property
-    def root(self) -> str:
-        """Return the root as the pyarrow file system names it."""
-        return self.uri if self.is_local else self.uri.removeprefix("s3a://")
-
-    def child(self, relative: str) -> str:
-        return f"{self.root}/{relative}"
-
-    def side(self, relative: str) -> str:
-        return self.child(f"{SIDE_FOLDER}/{relative}")
-
     def side_location(self, relative: str) -> Location:
         return Location(f"{self.uri}/{SIDE_FOLDER}/{relative}")
 
     def derived(self, kind: str) -> Location:
         """Return the place of an archive that standing queries derive from this one: beside it."""
         return Location(f"{self.uri}.{kind}")
-
-    def spark_paths(self, relatives: list[str]) -> list[str]:
-        """Return paths of files for Spark to read, which takes every path for a pattern."""
-        return [_GLOB_SIGNS.sub(r"\\\1", f"{self.spark_uri}/{relative}") for relative in relatives]
 
     @cached_property
     def filesystem(self) -> fs.FileSystem:
@@ -235,9 +184,6 @@ class Location:
 
         if self.filesystem.get_file_info(self.child(relative)).type == FileType.Directory:
             self.filesystem.delete_dir(self.child(relative))
-
-    def relative(self, path: str) -> str:
-        return path.removeprefix(f"{self.root}/")
 
     def delete(self, relative: str) -> None:
         """Delete a file; one that is gone already is gone."""

@@ -7,9 +7,7 @@ files. Head, watermark and the digest of the files ride in transaction identifie
 from __future__ import annotations
 
 import json
-import os
 import re
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,17 +16,16 @@ from typing import TYPE_CHECKING
 
 from arro3.core import Table
 from deltalake import DeltaTable, Field, Schema
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError
 from deltalake.schema import PrimitiveType
 
 from tidewheel.indexing.core.definition import PARTITION_COLUMNS, RESERVED_COLUMNS, Definition
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.errors import Damaged, InvalidInput, Unavailable
-from tidewheel.indexing.printable import one_line
+from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.storage.file_facts import facts_in
 from tidewheel.storage.location import Location
-from tidewheel.storage.machine import machine_fault
 from tidewheel.storage.misread import understood
+from tidewheel.storage.table_opening import LOG_REMEDY, open_table, refuse_unknown_features
 
 if TYPE_CHECKING:
     from tidewheel.storage.entry import Entry
@@ -42,18 +39,10 @@ DIGEST_MODULUS = 1 << 62
 DEFINITION_KEY = "tidewheel"
 # Transaction versions are not negative, slots may be: shifted so that 0 stays free for 'no watermark yet'.
 WATERMARK_OFFSET = 1 << 62
-READER_VERSION_MAX = 1
-WRITER_VERSION_MAX = 2
 # A path up, an absolute one, another place: Delta knows them (shallow clones), an archive never writes them.
 _LEADS_OUT = re.compile(r"(^|/)\.\.(/|$)|^/|^[A-Za-z][A-Za-z0-9+.-]*:")
-GAP_PAUSES_S = (0.01, 0.05, 0.25)
-_LOG_REMEDY = (
-    "restore the file from a copy of _delta_log; a checkpoint may be deleted, with _last_checkpoint, as long as every "
-    "log entry is there"
-)
 # Rides on a column that came after the first batches. Archives written before there was a mark say it in a receipt.
 ADDED_MARK = {"tidewheel": "added"}
-FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors", "delta.enableRowTracking")
 
 
 @dataclass
@@ -69,8 +58,8 @@ class Opened:
             try:
                 self.table.update_incremental()
             except (DeltaError, OSError, ValueError):
-                return _open_table(self.location, version)
-        return self.table if self.table.version() == version else _open_table(self.location, version)
+                return open_table(self.location, version)
+        return self.table if self.table.version() == version else open_table(self.location, version)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +164,8 @@ def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
 
     Cost: the log since its last checkpoint, a hash of each file's name.
     """
-    table = _open_table(location, version)
-    _refuse_unknown_features(location, table)
+    table = open_table(location, version)
+    refuse_unknown_features(location, table)
     definition = _stored_definition(location, table)
     head = table.transaction_version(HEAD_ID)
     watermark = table.transaction_version(WATERMARK_ID)
@@ -202,7 +191,7 @@ def unlike_commits(snapshot: Snapshot, how: str) -> Damaged:
     return Damaged(
         f"version {snapshot.version} of the archive at {location.uri} {how}: "
         f"{unlike_their_commits(location, snapshot.version, HEAD_ID)}",
-        _LOG_REMEDY,
+        LOG_REMEDY,
     )
 
 
@@ -229,74 +218,6 @@ def with_definition(schema: Schema, definition: Definition) -> Schema:
     return Schema([definition_field(definition) if f.name == "layout" else f for f in schema.fields])
 
 
-def _open_table(location: Location, version: int | None) -> DeltaTable:
-    try:
-        return _read_log(location, version)
-    except TableNotFoundError as error:
-        raise InvalidInput(
-            f"there is no archive at {location.uri}", "check the path, or create it: tidewheel init ARCHIVE"
-        ) from error
-    except (DeltaError, OSError, ValueError) as error:
-        _refuse_no_folder(location, error)
-        at = "" if version is None else f" at version {version}"
-        doing = f"while reading the Delta log of {location.uri}"
-        raise machine_fault(str(error), doing) or Damaged(
-            f"the Delta log of {location.uri}{at} cannot be read: {_faults_in_log(location) or one_line(str(error))}",
-            _LOG_REMEDY,
-        ) from error
-
-
-def _faults_in_log(location: Location) -> str:
-    from tidewheel.storage.log_faults import log_faults
-
-    try:
-        return "; ".join(log_faults(location))
-    except OSError as error:
-        if location.is_local:
-            raise
-        # A store that answers, and not as one: most often the address is that of something else.
-        raise Unavailable(
-            f"the Delta log of {location.uri} cannot be listed: {one_line(str(error))}",
-            "see that AWS_ENDPOINT_URL is the address of an object store, then run the command again",
-        ) from error
-
-
-def _refuse_no_folder(location: Location, error: Exception) -> None:
-    """Refuse a file, a device or a pipe: that is no damaged archive. Object stores have none of these."""
-    if location.is_local and os.path.lexists(location.uri) and not os.path.isdir(location.uri):
-        raise InvalidInput(
-            f"{location.uri} is not a folder, so there is no archive", "give the folder of an archive's table"
-        ) from error
-
-
-def _read_log(location: Location, version: int | None) -> DeltaTable:
-    """Open the table. A folder listed while entries appear in it may show one without the one before: look again."""
-    for pause_s in (*GAP_PAUSES_S, None):
-        try:
-            return DeltaTable(location.delta_uri, version=version, storage_options=location.storage_options)
-        except DeltaError as error:
-            if pause_s is None or "found gap" not in str(error):
-                raise
-            time.sleep(pause_s)
-    raise AssertionError("the last look returns or raises")
-
-
-def _refuse_unknown_features(location: Location, table: DeltaTable) -> None:
-    protocol = table.protocol()
-    found = [*(protocol.reader_features or ()), *(protocol.writer_features or ())]
-    configuration = table.metadata().configuration
-    found += [name for name in FOREIGN_PROPERTIES if configuration.get(name) == "true"]
-    if configuration.get("delta.columnMapping.mode", "none") != "none":
-        found.append("delta.columnMapping.mode")
-    if protocol.min_reader_version > READER_VERSION_MAX or protocol.min_writer_version > WRITER_VERSION_MAX or found:
-        raise InvalidInput(
-            f"the table at {location.uri} needs reader version {protocol.min_reader_version}, writer version "
-            f"{protocol.min_writer_version} and {', '.join(found) or 'no features'}; this program knows "
-            f"{READER_VERSION_MAX} and {WRITER_VERSION_MAX} without features, and reads nothing it does not know",
-            "undo the change with the program that made it, or upgrade tidewheel",
-        )
-
-
 def _stored_definition(location: Location, table: DeltaTable) -> Definition:
     for field in table.schema().fields:
         if field.name == "layout" and DEFINITION_KEY in field.metadata:
@@ -309,5 +230,5 @@ def _stored_definition(location: Location, table: DeltaTable) -> Definition:
     if tuple(table.metadata().partition_columns) != PARTITION_COLUMNS:
         raise Damaged(f"the table at {location.uri} is not partitioned by {', '.join(PARTITION_COLUMNS)}")
     stored = field.metadata[DEFINITION_KEY]
-    with understood(f"the definition in the Delta log of {location.uri}", _LOG_REMEDY):
+    with understood(f"the definition in the Delta log of {location.uri}", LOG_REMEDY):
         return Definition.from_json(json.loads(stored) if isinstance(stored, str) else stored)

@@ -14,11 +14,12 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome, attempt
 from tidewheel.commits.procedure import Procedure, Try
 from tidewheel.commits.work import Work
+from tidewheel.indexing.core.batch_map import Batch, BatchKey
 from tidewheel.indexing.core.batches import batch_in, batches_at
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
-from tidewheel.indexing.core.receipts import Batch, BatchKey, Deed, Observation, Receipt
+from tidewheel.indexing.core.receipts import Deed, Observation, Receipt
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.snapshot import Snapshot
 

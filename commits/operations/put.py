@@ -15,11 +15,12 @@ from typing import Any
 from tidewheel.commits.accounting import receipt_of
 from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.cells import Cell, Cells
 from tidewheel.indexing.core.ledger import cells_by_slot
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_parts import PartsPlan, plan_erasing, plan_parts
-from tidewheel.indexing.core.receipts import BatchKey, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.receipts import Receipt, SlotReceipt, Tombstone
 from tidewheel.storage.snapshot import Snapshot
 
 Slots = tuple[SlotReceipt, ...]

@@ -34,13 +34,14 @@ from tidewheel.commits.vacuum.side_table_sweep import sweep_side_tables
 from tidewheel.indexing.core.slots import MICROS_PER_SECOND
 from tidewheel.indexing.errors import Conflict
 from tidewheel.indexing.rules.vacuum import StoredFile, joined_files, log_unneeded, unneeded, unreferenced
+from tidewheel.storage.address import SIDE_FOLDER
 from tidewheel.storage.floor import raise_floor, undos, withdraw
 from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
 from tidewheel.storage.holds import ended_holds, held_versions
 from tidewheel.storage.lease import FOLDER as LEASE_FOLDER
 from tidewheel.storage.lease import WAIT_MAX_S
 from tidewheel.storage.ledger_store import fold_into_ledger, folded_versions, join_ledger_files
-from tidewheel.storage.location import SIDE_FOLDER, Location
+from tidewheel.storage.location import Location
 from tidewheel.storage.log_files import LogFiles, list_log, never_named, removed_after
 from tidewheel.storage.receipt_files import FOLDER as LEDGER_FOLDER
 from tidewheel.storage.receipt_files import ledger_path

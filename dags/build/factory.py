@@ -17,8 +17,8 @@ from tidewheel.dags.build.backfilling import backfill_dag
 from tidewheel.dags.build.folder_faults import Fault
 from tidewheel.dags.build.maintenance_dag import maintenance_dag
 from tidewheel.dags.build.scheduled import scheduled_dag
-from tidewheel.indexing.core.cron import NEVER
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.schedule.cron import NEVER
 
 
 def archive_dags(path: str | Path, refused: Fault | None = None) -> dict[str, DAG]:

@@ -1,7 +1,7 @@
 """Every key an archive file may hold, in one table.
 
 The parser, the known keys in its messages, and the reference manual are all made from this table, so a key is
-added here and nowhere else. What must hold between keys is in `archive_rules`.
+added here and nowhere else; the keys of [source] are in `source_fields`. Rules between keys are in `rules`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tidewheel.indexing.archive_file import column_kinds, source_kinds
+from tidewheel.indexing.archive_file.source_fields import SOURCE_FIELDS
 from tidewheel.indexing.core.definition import Clock, Verdict
 from tidewheel.indexing.core.layouts import LayoutKind, Strategy
 from tidewheel.indexing.core.slots import INTERVAL_MAX_US
@@ -125,74 +126,7 @@ FIELDS: tuple[Field, ...] = (
         "The size in MiB above which a sub-index is split into files by key; sooner if tasks are evener then.",
         128, default=128,
     ),
-    Field(
-        "source", "path", source_kinds.PATH_TEMPLATE,
-        "Files: the path of each slot's batch, with `{start:%Y-%m-%dT%H%M}`, `{end:...}` or `{slot}`; a "
-        "relative one starts at the folder of this file.",
-        "s3a://landing/sessions/{start:%Y/%m/%d/%H}", default=_DERIVED, default_note="none",
-    ),
-    Field(
-        "source", "time_column", column_kinds.COLUMN,
-        "Any Spark reader: the timestamp column that says which slot a row belongs to; rows without a time belong "
-        "to none and are not read.",
-        "inserted_at", default=_DERIVED, default_note="none", alternative=True,
-    ),
-    Field(
-        "source", "callable", source_kinds.CALLABLE,
-        "Python: a function that is called as `function(spark, start, end)` and returns a DataFrame.",
-        "company.sources:sessions", default=_DERIVED, default_note="none", alternative=True,
-    ),
-    Field(
-        "source", "topic", source_kinds.TOPIC,
-        "Kafka: the topic whose messages hold one JSON object each.",
-        "sessions", default=_DERIVED, default_note="none", alternative=True,
-    ),
-    Field(
-        "source", "format", source_kinds.SPARK_FORMAT,
-        "The Spark format of the files or of the reader; `kafka` of a topic.",
-        "json", default=_DERIVED, default_note="`parquet` for files, `kafka` for a topic, required for a reader",
-    ),
-    Field(
-        "source", "schema", column_kinds.SCHEMA,
-        "The columns to read and their types, for formats that do not carry them.",
-        "customer string, device string, inserted_at timestamp, keep_days int",
-        default=_DERIVED, default_note="what the format says",
-    ),
-    Field(
-        "source", "options", source_kinds.OPTIONS,
-        "Options for Spark's reader. Secrets are refused: write `${ENV:NAME}`, which is read from the "
-        "environment at run time.",
-        {"multiLine": "true"}, default={},
-    ),
-    Field(
-        "source", "rename", column_kinds.RENAMES,
-        "Columns that the archive shall know by another name, such as one of its own (`g`) or one with a space. "
-        "Everything else in this file but `schema` uses the new name.",
-        {"g": "gravity"}, default={},
-    ),
-    Field(
-        "source", "missing", choice("fail", "empty"),
-        "What to do when the source has nothing for a slot (no file, no row with a time in it, no DataFrame): stop, "
-        "since the data may only be late, or apply an empty batch.",
-        "fail", default="fail",
-    ),
-    Field(
-        "source", "message", column_kinds.MESSAGE,
-        "Kafka: what of a message beside its value becomes a column: `key` (as text), `timestamp`, `partition` and "
-        "`offset`, each with the column's name.",
-        {"timestamp": "sent_at", "offset": "sent_offset"}, default={}, alternative=True,
-    ),
-    Field(
-        "source", "lateness", duration(0, DURATION_MAX_US),
-        "Kafka: how long after the end of a slot a partition without later messages is waited for.",
-        "5m", default="5m", alternative=True,
-    ),
-    Field(
-        "source", "lost", choice("fail", "take"),
-        "Kafka: what to do when messages of a slot are gone (retention, a topic that was emptied or made anew), or may "
-        "be, as in a compacted topic: stop, or take what is left and count the loss.",
-        "fail", default="fail", alternative=True,
-    ),
+    *SOURCE_FIELDS,
     Field(
         "policy", "malformed", choice(Verdict.QUARANTINE, Verdict.REJECT, Verdict.STORE),
         "A part of the record is no JSON or CSV, or no value of its column's type; `store` takes the rest of it, with "

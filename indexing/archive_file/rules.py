@@ -12,12 +12,12 @@ from typing import Any
 
 from tidewheel.indexing.archive_file.source_kinds import CLIENT_OPTIONS
 from tidewheel.indexing.archive_file.source_paths import shared_path
-from tidewheel.indexing.core.cron import fitting_cron
-from tidewheel.indexing.core.cron_runs import cron_misfit
 from tidewheel.indexing.core.definition import SourceKind
 from tidewheel.indexing.core.layouts import LayoutKind
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.durations import duration_text
+from tidewheel.indexing.schedule.cron import fitting_cron
+from tidewheel.indexing.schedule.cron_runs import cron_misfit
 
 
 @dataclass(frozen=True)

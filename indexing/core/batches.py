@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tidewheel.indexing.core.receipts import Batch, Receipt
+from tidewheel.indexing.core.batch_map import Batch
+from tidewheel.indexing.core.receipts import Receipt
 
 NO_SOURCE = "none"  # of a slot that was undone
 

@@ -12,9 +12,10 @@ from functools import cached_property
 from heapq import heapify, heappop, heappush
 from math import inf
 
+from tidewheel.indexing.core.batch_map import Batch, BatchKey, SlotRecord
 from tidewheel.indexing.core.cells import Cells
 from tidewheel.indexing.core.ledger import Ledger, cells_beyond, cells_with, cells_without
-from tidewheel.indexing.core.receipts import Batch, BatchKey, Deed, Receipt, SlotReceipt, SlotRecord
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import ranges_since, with_slots
 
 

@@ -14,21 +14,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidewheel.indexing.core.cells import Cell, Cells
-from tidewheel.indexing.core.receipts import (
+from tidewheel.indexing.core.batch_map import (
     AppliedParts,
     Batch,
     Batches,
     BatchKey,
-    Deed,
-    Receipt,
     SlotRecord,
-    Tombstone,
     applied_parts_from_json,
     applied_parts_to_json,
     batches_from_json,
     batches_to_json,
 )
+from tidewheel.indexing.core.cells import Cell, Cells
+from tidewheel.indexing.core.receipts import Deed, Receipt, Tombstone
 from tidewheel.indexing.core.slots import has_slot
 
 

@@ -11,10 +11,11 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.ledger import part_cells
 from tidewheel.indexing.core.plan import Draft, FileChange, Plan, watermark_after
-from tidewheel.indexing.core.receipts import BatchKey, Deed, Tombstone
+from tidewheel.indexing.core.receipts import Deed, Tombstone
 from tidewheel.indexing.core.state import FileFact, TableState
 
 

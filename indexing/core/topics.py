@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tidewheel.indexing.core.batch_map import Batches
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.core.offsets import OffsetRange, SlotOffsets, ranges_text
-from tidewheel.indexing.core.receipts import Batches, SlotReceipt
+from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.slots import iso
 from tidewheel.indexing.errors import InvalidInput, Unavailable
 from tidewheel.indexing.printable import counted

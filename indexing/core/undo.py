@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidewheel.indexing.core.batch_map import Batch, BatchKey
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import Batch, BatchKey, Deed, Receipt, Restoration, Tombstone
+from tidewheel.indexing.core.receipts import Deed, Receipt, Restoration, Tombstone
 from tidewheel.indexing.errors import InvalidInput
 
 _BARRIERS = {

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.cells import Cell, Cells
 from tidewheel.indexing.core.folding import fold
 from tidewheel.indexing.core.ledger import Ledger, cells_with, cells_without, part_cells
-from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 
 
 class Why(StrEnum):

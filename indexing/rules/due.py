@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidewheel.indexing.core.cron_runs import newest_run
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.core.slots import gaps_of, has_slot
 from tidewheel.indexing.core.state import TableState
+from tidewheel.indexing.schedule.cron_runs import newest_run
 
 Ranges = tuple[tuple[int, int], ...]
 

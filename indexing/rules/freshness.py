@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from tidewheel.indexing.core.cron_runs import runs_after
 from tidewheel.indexing.core.definition import ArchiveFile, Clock, SourceKind
+from tidewheel.indexing.schedule.cron_runs import runs_after
 
 RUNS_BY_DEFAULT = 3
 

@@ -16,10 +16,10 @@ from datetime import date, datetime, time
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from tidewheel.indexing.core.cron import checked_cron
 from tidewheel.indexing.core.slots import micros
 from tidewheel.indexing.durations import USUAL, duration_text, parse_duration
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.schedule.cron import checked_cron
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from tidewheel.indexing.core.side_tables import expected_rows
 from tidewheel.indexing.errors import Damaged
 from tidewheel.indexing.printable import one_line
 from tidewheel.indexing.rules.findings import Finding, Flaw
+from tidewheel.storage.address import SIDE_FOLDER
 from tidewheel.storage.ledger_store import all_receipts
-from tidewheel.storage.location import SIDE_FOLDER
 from tidewheel.storage.snapshot import Snapshot
 
 

@@ -25,7 +25,8 @@ from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import Reflection
 from tidewheel.queries.streams import Streams
 from tidewheel.queries.value_text import value_of, value_text
-from tidewheel.storage.location import SIDE_FOLDER, Location
+from tidewheel.storage.address import SIDE_FOLDER
+from tidewheel.storage.location import Location
 
 FILE = f"{SIDE_FOLDER}/technique_states"
 CHECK_BYTES = 16

@@ -22,8 +22,9 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.operations.observe import batches_beyond
 from tidewheel.commits.side_tables.unstored import UNSTORED_TABLE
 from tidewheel.commits.written import check_sizes
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.definition import Clock
-from tidewheel.indexing.core.receipts import Batch, Deed, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.state import TableState
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.local.keys import covered_rows

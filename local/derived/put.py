@@ -26,13 +26,14 @@ from tidewheel.commits.operations.put import NOTHING_ERASED, Erased, Put, Slots,
 from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written, check_sizes, counted, counted_by, read_back
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
 from tidewheel.indexing.core.plan_parts import PartsPlan, files_kept_of
-from tidewheel.indexing.core.receipts import BatchKey, Deed, Observation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Deed, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.durations import MICROS_PER_UNIT

@@ -23,11 +23,12 @@ from tidewheel.commits.operations.put import alive_cells, gone_by_cell
 from tidewheel.commits.procedure import Lap, Procedure, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import CELL_COLUMNS, NOTHING_WRITTEN, check_sizes, counted_by, read_back
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.cells import Cell, Cells
 from tidewheel.indexing.core.ledger import Ledger, cells_by_slot
 from tidewheel.indexing.core.plan import FileChange, Plan
 from tidewheel.indexing.core.plan_kinds import plan_nothing
-from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.local.derived.put import PART, value_columns
 from tidewheel.local.keys import Truths

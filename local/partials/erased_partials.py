@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.batches import is_made_before_forget, source_of
-from tidewheel.indexing.core.receipts import Batch
 from tidewheel.local.derived.batch_reader import SlotReader
 from tidewheel.local.keys import covered_rows, spells
 from tidewheel.local.partials.partial_store import digests, kept_partials

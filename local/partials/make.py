@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.batches import source_of
-from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import one_line

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import BatchKey
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import counted

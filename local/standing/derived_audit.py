@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.batch_map import Batch, BatchKey
 from tidewheel.indexing.core.batches import made_of
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import Batch, BatchKey
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.findings import Finding, Flaw, hit_range

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, groupby
 
+from tidewheel.indexing.core.batch_map import Batch, BatchKey
 from tidewheel.indexing.core.batches import is_made_before_forget, made_of
 from tidewheel.indexing.core.ledger import Ledger, cells_beyond
-from tidewheel.indexing.core.receipts import Batch, BatchKey
 from tidewheel.indexing.core.slots import TimeAxis, ranges_since
 from tidewheel.queries.standing.given_slots import GivenSlots
 from tidewheel.queries.standing.lineage import DIGEST_MASK

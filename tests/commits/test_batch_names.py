@@ -15,8 +15,8 @@ from tidewheel.commits.operations.forget import forget
 from tidewheel.commits.operations.observe import observe
 from tidewheel.commits.operations.undo import undo
 from tidewheel.hands import archive_job
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.batches import source_of
-from tidewheel.indexing.core.receipts import Batch
 from tidewheel.local.derived.put import PartRows, create_derived, definition_of, put
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.location import Location

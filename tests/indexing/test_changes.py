@@ -8,11 +8,12 @@ import pytest
 
 from tests.indexing.test_plan_histories import random_batch
 from tests.support.models.model_table import ModelTable, definition_of, random_generation
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.folding import fold_all
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.oracle import Record
-from tidewheel.indexing.core.receipts import Batch, Deed, Observation, Receipt, SlotReceipt
+from tidewheel.indexing.core.receipts import Deed, Observation, Receipt, SlotReceipt
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.rules.changes import Change, Why, cells_after, changes_between
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tidewheel.indexing.core.cron import checked_cron, fitting_cron, preset_misfit
-from tidewheel.indexing.core.cron_runs import cron_misfit
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.indexing.schedule.cron import checked_cron, fitting_cron, preset_misfit
+from tidewheel.indexing.schedule.cron_runs import cron_misfit
 
 MINUTE = 60_000_000
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE

@@ -9,11 +9,12 @@ import pytest
 
 from tests.indexing.test_changes import some_history
 from tests.support.models.slow_fold import slow_fold
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.cells import Cell
 from tidewheel.indexing.core.folding import fold_all
 from tidewheel.indexing.core.ledger import Ledger, part_cells
 from tidewheel.indexing.core.offsets import SlotOffsets
-from tidewheel.indexing.core.receipts import Batch, Deed, Observation, Receipt, SlotReceipt, Tombstone
+from tidewheel.indexing.core.receipts import Deed, Observation, Receipt, SlotReceipt, Tombstone
 
 SPAN = 5
 PARTS = ("", "hourly", "daily")

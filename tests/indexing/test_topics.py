@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tidewheel.indexing.archive_file.read import parse_archive_file
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.definition import ArchiveFile
 from tidewheel.indexing.core.offsets import SlotOffsets, is_unbroken
-from tidewheel.indexing.core.receipts import Batch, SlotReceipt
+from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.topics import (
     Partition,
     Reading,

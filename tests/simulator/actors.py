@@ -31,12 +31,13 @@ from tidewheel.commits.operations.undo import undo
 from tidewheel.commits.operations.update import Update
 from tidewheel.commits.procedure import Try
 from tidewheel.commits.vacuum.vacuum import vacuum
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.definition import Policy
 from tidewheel.indexing.core.fates import QUARANTINED, UNSTORED
 from tidewheel.indexing.core.guards import Confirmations
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan
-from tidewheel.indexing.core.receipts import BatchKey, Deed, Receipt
+from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.errors import TidewheelError
 from tidewheel.storage.holding import HeldVersion, take_hold
 from tidewheel.storage.snapshot import Snapshot

@@ -17,12 +17,13 @@ from tidewheel.commits.operations.put import NOTHING_ERASED, Erased, Slots
 from tidewheel.commits.procedure import Hits, Lap, Swept, Try
 from tidewheel.commits.work import Work
 from tidewheel.commits.written import NOTHING_WRITTEN, Written
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.fates import DEAD_ON_ARRIVAL, FORGOTTEN, QUARANTINED, RULES, SHORT_LIVED, UNSTORED
 from tidewheel.indexing.core.oracle import Record
 from tidewheel.indexing.core.plan import Plan
 from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selection
 from tidewheel.indexing.core.plan_parts import PartsPlan
-from tidewheel.indexing.core.receipts import BatchKey, SlotReceipt
+from tidewheel.indexing.core.receipts import SlotReceipt
 from tidewheel.indexing.core.state import FileFact, SubIndex
 from tidewheel.indexing.errors import Damaged
 from tidewheel.storage.entry import NewFile

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from tests.simulator.faults import Fault
 from tests.simulator.world import Claim, Mark, World
+from tidewheel.storage.address import SIDE_FOLDER
 from tidewheel.storage.floor import FLOORS, UNDOS
 from tidewheel.storage.holds import FOLDER as HOLDS
 from tidewheel.storage.location import LOG_FOLDER as LOG
-from tidewheel.storage.location import SIDE_FOLDER, ListedFile, Location
+from tidewheel.storage.location import ListedFile, Location
 
 if TYPE_CHECKING:
     from tests.simulator.actors import Actor

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tests.simulator.looking import alive, new_facts, stored
 from tests.simulator.world import World, edition_of, part_of
 from tests.support.models.model_table import cells_of
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.batches import source_of
 from tidewheel.indexing.core.layouts import Strategy
 from tidewheel.indexing.core.ledger import part_cells
-from tidewheel.indexing.core.receipts import BatchKey
 
 
 def content(world: World) -> Iterator[str]:

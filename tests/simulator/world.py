@@ -11,11 +11,12 @@ from itertools import count
 from typing import Any
 
 from tests.simulator.faults import Fault
+from tidewheel.indexing.core.batch_map import BatchKey
 from tidewheel.indexing.core.definition import Definition
 from tidewheel.indexing.core.folding import fold
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.oracle import Oracle, Record
-from tidewheel.indexing.core.receipts import BatchKey, Deed, Observation, Receipt
+from tidewheel.indexing.core.receipts import Deed, Observation, Receipt
 from tidewheel.indexing.core.state import FileFact, TableState
 
 BATCH_SIZES = (0, 1, 3, 6, 9)

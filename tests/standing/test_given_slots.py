@@ -9,8 +9,8 @@ import pytest
 from tests.support.archives.local_archive import MINUTE_US, LocalArchive
 from tests.support.archives.refreshed_archive import answers, audit_is_clean, event, query_of
 from tidewheel.commits.operations.undo import undo
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import Batch
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.standing.outcome import Refreshed

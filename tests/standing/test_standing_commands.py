@@ -13,8 +13,8 @@ import tidewheel
 from tests.support.archives.asked_archive import asked_archive, events
 from tests.support.archives.local_archive import LocalArchive
 from tidewheel.cli import main
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.ledger import Ledger
-from tidewheel.indexing.core.receipts import Batch
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.errors import InvalidInput, Refused
 from tidewheel.local.standing.compile import understood

@@ -47,11 +47,13 @@ SPARK = "tidewheel.commits tidewheel.indexing.* tidewheel.storage pyspark py4j d
 RULES = {
     "indexing": Rule(_names("tidewheel.indexing"), never=OUTSIDE),
     "indexing/core": Rule(_names(CORE), never=OUTSIDE),
-    "indexing/rules": Rule(_names(f"{CORE} tidewheel.indexing.rules"), never=OUTSIDE),
+    "indexing/schedule": Rule(_names(f"{CORE} tidewheel.indexing.schedule"), never=OUTSIDE),
+    "indexing/rules": Rule(_names(f"{CORE} tidewheel.indexing.schedule tidewheel.indexing.rules"), never=OUTSIDE),
     "indexing/cost": Rule(_names(f"{CORE} tidewheel.indexing.cost"), never=OUTSIDE),
-    "indexing/toml": Rule(_names(f"{CORE} tidewheel.indexing.toml"), never=OUTSIDE),
+    "indexing/toml": Rule(_names(f"{CORE} tidewheel.indexing.schedule tidewheel.indexing.toml"), never=OUTSIDE),
     "indexing/archive_file": Rule(
-        _names(f"{CORE} tidewheel.indexing.toml tidewheel.indexing.archive_file"), never=OUTSIDE
+        _names(f"{CORE} tidewheel.indexing.schedule tidewheel.indexing.toml tidewheel.indexing.archive_file"),
+        never=OUTSIDE,
     ),
     "queries": Rule(_names(f"{QUERIES} tidewheel.indexing"), never=OUTSIDE),
     "queries/operations": Rule(_names(f"{QUERIES} tidewheel.indexing"), never=OUTSIDE),

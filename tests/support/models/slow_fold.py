@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tidewheel.indexing.core.batch_map import AppliedParts, Batch, Batches, BatchKey, SlotRecord
 from tidewheel.indexing.core.cells import Cells
 from tidewheel.indexing.core.ledger import Ledger, cells_with, cells_without, part_cells
-from tidewheel.indexing.core.receipts import (
-    AppliedParts,
-    Batch,
-    Batches,
-    BatchKey,
-    Deed,
-    Receipt,
-    SlotReceipt,
-    SlotRecord,
-    Tombstone,
-)
+from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.slots import merged_ranges, ranges_of
 
 

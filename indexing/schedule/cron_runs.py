@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 
-from tidewheel.indexing.core.cron import FIELDS, NEVER, PRESET_FIELDS, preset_misfit, values_of
 from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.indexing.durations import MICROS_PER_UNIT, duration_text
+from tidewheel.indexing.schedule.cron import FIELDS, NEVER, PRESET_FIELDS, preset_misfit, values_of
 
 _DAY_US, _MINUTE_US = MICROS_PER_UNIT["d"], MICROS_PER_UNIT["m"]
 # In so many years every date has fallen on every day of the week.
