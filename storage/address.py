@@ -32,6 +32,13 @@ class Address:
     def aside_command(self) -> str:
         """Return a command line that moves all that lies here out of the way; on object stores it is the AWS CLI's.
 
+        >>> Address("s3a://bucket/m.answers").aside_command()
+        'aws s3 mv --recursive s3://bucket/m.answers/ s3://bucket/m.answers.damaged/'
+        """
+        if self.is_local:
+            return shlex.join(["mv", self.uri, f"{self.uri}.damaged"])
+        return shlex.join(["aws", "s3", "mv", "--recursive", f"{self.delta_uri}/", f"{self.delta_uri}.damaged/"])
+
     @property
     def delta_uri(self) -> str:
         return self.uri.replace("s3a://", "s3://", 1)
