@@ -1,4 +1,4 @@
-"""What decoding a file raises, whoever wrote wrong bytes into it: told as damage, with its name and a command."""
+"""The errors of decoding a file with wrong bytes, whoever wrote them: told as damage, with its name and a command."""
 
 from __future__ import annotations
 

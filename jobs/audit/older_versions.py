@@ -53,7 +53,7 @@ def _findings(job: ArchiveJob, snapshot: Snapshot, receipts: Sequence[tuple[int,
 
 
 def _missing_entries(log: LogFiles, newest: int) -> Iterator[str]:
-    """Those between the oldest and the newest: a vacuum deletes the oldest first, and leaves no gap."""
+    """Yield entries missing between the oldest and the newest: a vacuum deletes the oldest first, without a gap."""
     for version in range(min(log.entries, default=newest), newest + 1):
         if version not in log.entries:
             yield f"_delta_log/{version:020d}.json"
