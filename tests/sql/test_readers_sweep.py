@@ -47,7 +47,7 @@ ELSEWHERE = (
         (*DELTALAKE, "deltalake_datafusion", "polars_native", "polars_pyarrow"),
     ),
 )
-# Who loses rows by a Bloom filter of bytes or floating point.
+# Who loses rows by a Bloom filter of bytes or floating point; of truth values DataFusion does.
 LOSING = {"duckdb_1_5_5 duckdb_files", "duckdb_1_5_5 duckdb_view", "duckdb_1_5_6 duckdb_files"}
 DATAFUSION = "deltalake_1_6_6 deltalake_datafusion"
 
@@ -165,8 +165,11 @@ def spark_literal(value: Any) -> Column:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("name", "readers"), [("binary", LOSING), ("double", LOSING), ("float", {DATAFUSION})])
-def test_bloom_filters_on_bytes_and_floating_point_are_found(
+@pytest.mark.parametrize(
+    ("name", "readers"),
+    [("binary", LOSING), ("double", LOSING), ("float", {DATAFUSION}), ("boolean", {DATAFUSION})],
+)
+def test_bloom_filters_that_lose_rows_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pythons: dict[str, Path], name: str, readers: set[str]
 ) -> None:
     """What archives had before: DuckDB 1.5 passes rows by, where ours and DuckDB 2.0 do not.
@@ -174,6 +177,7 @@ def test_bloom_filters_on_bytes_and_floating_point_are_found(
     Asked with a DOUBLE for a FLOAT it does not look at the filter; DataFusion does, and loses a zero.
     """
     monkeypatch.setattr(write, "BinaryType", type(None))
+    monkeypatch.setattr(write, "BooleanType", type(None))
     monkeypatch.setattr(write, "FloatType", type(None))
     monkeypatch.setattr(write, "DoubleType", type(None))
     one = swept(name, tmp_path)

@@ -168,7 +168,8 @@ def _questions(specials: int, values: int) -> list[Question]:
     keys = [*range(specials), *others]
     found: list[Question] = [{"column": "key", "op": "=", "args": [at]} for at in keys]
     found += [{"column": "key", "op": op, "args": [at]} for at in keys[: specials + 2] for op in "<>"]
-    found += [{"column": "key", "op": "in", "args": chance.sample(keys, min(3, len(keys)))} for _ in range(4)]
+    # Some readers ask a Bloom filter for few values and not for many.
+    found += [{"column": "key", "op": "in", "args": chance.choices(keys, k=size)} for size in (2, 3, 4, 5, 9, 17, 25)]
     found += [{"column": "key", "op": "range", "args": chance.choices(keys, k=2)} for _ in range(4)]
     found += [{"column": "word", "op": "=", "args": [word]} for word in (*WORDS, "nobody")]
     found += [{"column": "word", "op": "in", "args": ["UA", "AA"]}, {"column": "word", "op": ">", "args": ["B"]}]
