@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.operations.put import NOTHING_ERASED, Erased
 from tidewheel.commits.procedure import Try
+from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Tombstone
 from tidewheel.local.derived.put import PART
 from tidewheel.local.derived.remove import Leaving
@@ -30,13 +31,29 @@ def erasing(answers: ArchiveJob, queries: Sequence[Query], source: Snapshot) -> 
     """Tells which answers of a version are of keys that the source has forgotten and it has not met yet."""
 
     def erased(one: Try) -> Erased:
-        key, known = source.definition.key, set(one.state.ledger.tombstones)
-        new = tuple(mark for mark in ledger_of(source).tombstones if mark.columns == key and mark not in known)
+        new = not_met(source, one.state.ledger)
         if not new or not queries:
             return NOTHING_ERASED
         return Erased(new, *_leaving(answers, queries, source, new).found(one))
 
     return erased
+
+
+def not_met(source: Snapshot, answers: Ledger) -> tuple[Tombstone, ...]:
+    """The keys that the source has forgotten and its answers have not met yet."""
+    known = set(answers.tombstones)
+    forgotten = ledger_of(source).tombstones
+    return tuple(mark for mark in forgotten if mark.columns == source.definition.key and mark not in known)
+
+
+def remaining(
+    answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: Collection[Tombstone]
+) -> Callable[[pa.Table], pa.Table]:
+    """Leaves rows of such keys out of answers that are stored again."""
+    if not new or not queries:
+        return lambda rows: rows
+    leaving = _leaving(answers, queries, source, new)
+    return lambda rows: rows.filter(pc.invert(leaving.hits(rows)))
 
 
 def _leaving(answers: ArchiveJob, queries: Sequence[Query], source: Snapshot, new: Collection[Tombstone]) -> Leaving:

@@ -1,12 +1,13 @@
 """Corrected answers against those that are there: one that says the same is left as it was given.
 
 A report is compared whole, with all of its groups: it is another one if any row of it came, went or changed. The
-answers of a slot are stored anew together, so those that did not change are copied, with their revision.
+answers of a slot are stored anew together, so those that did not change are copied, with their revision. So are those
+older than `revise`, whatever they would say now: what they were made of may be gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,18 +31,30 @@ _REPORT = (PART, "window_end")
 
 
 def corrected(
-    job: ArchiveJob, rows: pa.Table | None, due: Sequence[DueAnswers]
+    job: ArchiveJob,
+    rows: pa.Table | None,
+    due: Sequence[DueAnswers],
+    young_us: Mapping[str, int],
+    remaining: Callable[[pa.Table], pa.Table],
 ) -> tuple[pa.Table | None, list[DueAnswers]]:
-    """The rows with those kept that say what they said before; and what of all that is due is another answer now."""
+    """The rows with those kept that say what they said before; and what of all that is due is another answer now.
+
+    `young_us` says by part from when on answers are corrected; `remaining` leaves out rows that were forgotten.
+    """
     again = [one for one in due if one.revision and one.reports]
     if rows is None or not again:
         return rows, list(due)
-    both = pa.concat_tables([rows, _stored(job, rows.schema, again)])
+    both = pa.concat_tables([rows, remaining(_stored(job, rows.schema, again))])
     is_old = np.arange(len(both)) >= len(rows)
     reports, codes = coded({name: both.column(name) for name in _REPORT}, len(both))
     said = summable_hashes(both.drop_columns(list(_GIVING)))
     new, old = (_by_report(said, codes, len(reports), mine) for mine in (~is_old, is_old))
-    changed = (new != old).any(axis=0)
+    parts, moments = (
+        column.to_pylist() for column in (reports.column(PART), reports.column("window_end").cast("int64"))
+    )
+    settled = {(one.part, it.at_us) for one in again for it in one.reports if it.at_us < young_us[one.part]}
+    is_settled = [report in settled for report in zip(parts, moments, strict=True)]
+    changed = (new != old).any(axis=0) & ~np.array(is_settled, bool)
     revisions = np.zeros(len(reports), np.int64)
     np.maximum.at(revisions, codes[is_old], int64s(both.column("revision"))[is_old] + 1)
     given = int64s(both.column("revision"))
@@ -50,9 +63,6 @@ def corrected(
     both = both.set_column(place, both.schema.field(place), pa.array(given, pa.int32()))
     # Of what changed the new rows, of the rest those that are there.
     told = both.filter(pa.array(changed[codes] != is_old))
-    parts, moments = (
-        column.to_pylist() for column in (reports.column(PART), reports.column("window_end").cast("int64"))
-    )
     names = {(parts[one], moments[one]) for one in np.flatnonzero(changed).tolist()}
     return told, list(_changed(due, names))
 

@@ -168,7 +168,7 @@ def _answers_again(
         due = [
             one for one in due_answers(nothing_given, query, reflected[tree.name])
             if one.key in answers.batches and answers.batches[one.key].lineage[:1] == (one.digest,)
-            and one.reports[-1].at_us >= now_us - query.terms.revise_us
+            and one.reports[0].at_us >= now_us - query.terms.revise_us
         ]  # fmt: skip
         if due:
             connection.register("tw_partials", loaded_partials(job, partials, tree))

@@ -19,7 +19,7 @@ from tidewheel.commits.attempt import Outcome, Stopwatch
 from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.local.answers.erased_answers import erasing
+from tidewheel.local.answers.erased_answers import erasing, not_met, remaining
 from tidewheel.local.answers.give import Folds, Giving
 from tidewheel.local.answers.owed_slots import owed_of
 from tidewheel.local.answers.technique_states import KeptStates
@@ -216,13 +216,14 @@ class Refresh:
         """One commit: what was folded comes, and keys that were forgotten since leave. Cost of that: all answers, once
         for each forget."""
         given, watermark = giving.given, giving.state.kept_through
-        key, known = reader.snapshot.definition.key, set(giving.state.answers.tombstones)
-        is_erasing = any(one.columns == key and one not in known for one in reader.state.ledger.tombstones)
-        if not given and not is_erasing and giving.state.answers.watermark == watermark:
+        new = not_met(reader.snapshot, giving.state.answers)
+        if not given and not new and giving.state.answers.watermark == watermark:
             return [], None
         rows = pa.concat_tables(giving.tables, promote_options="permissive") if giving.tables else None
         lineages = {one.key: (one.digest,) for one in given}
-        rows, given = corrected(self.answers, rows, given)
+        rows, given = corrected(
+            self.answers, rows, given, self._young(giving), remaining(self.answers, self.queries, reader.snapshot, new)
+        )
         self.rows.let_go()
         parts = {part for _, part in lineages}
         past = slots_past(giving.state, [query for query in giving.queries if query.part in parts])
@@ -231,6 +232,11 @@ class Refresh:
         outcome = put(self.answers, batches, watermark, again=bool(self.again), past=past, check=check, erasing=erased)
         self.watch.lap("commit_answers")
         return given, outcome
+
+    def _young(self, giving: Giving) -> dict[str, int]:
+        """By part, from when on its answers are corrected; what is asked for again is, however old."""
+        now_us = giving.state.now_us
+        return {one.part: 0 if self.again else now_us - one.terms.revise_us for one in giving.queries}
 
     def _tell_owed(self, giving: Giving) -> Outcome | None:
         """What there was no time for of older answers, for the next refresh."""
