@@ -25,7 +25,8 @@ from tidewheel.indexing.errors import Damaged, InvalidInput
 from tidewheel.storage.file_facts import facts_in
 from tidewheel.storage.location import Location
 from tidewheel.storage.misread import understood
-from tidewheel.storage.table_opening import LOG_REMEDY, open_table, refuse_unknown_features
+from tidewheel.storage.panics import panics_told
+from tidewheel.storage.table_opening import LOG_REMEDY, log_read, open_table, refuse_unknown_features
 
 if TYPE_CHECKING:
     from tidewheel.storage.entry import Entry
@@ -56,7 +57,8 @@ class Opened:
         """Return it at a version, whoever went on with it."""
         if self.table.version() < version:
             try:
-                self.table.update_incremental()
+                with panics_told():
+                    self.table.update_incremental()
             except (DeltaError, OSError, ValueError):
                 return open_table(self.location, version)
         return self.table if self.table.version() == version else open_table(self.location, version)
@@ -164,7 +166,11 @@ def open_snapshot(location: Location, version: int | None = None) -> Snapshot:
 
     Cost: the log since its last checkpoint, a hash of each file's name.
     """
-    table = open_table(location, version)
+    with log_read(location, version):
+        return _opened(location, open_table(location, version))
+
+
+def _opened(location: Location, table: DeltaTable) -> Snapshot:
     refuse_unknown_features(location, table)
     definition = _stored_definition(location, table)
     head = table.transaction_version(HEAD_ID)

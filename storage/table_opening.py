@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from tidewheel.indexing.errors import Damaged, InvalidInput, Unavailable
+from tidewheel.indexing.errors import Damaged, InvalidInput, TidewheelError, Unavailable
 from tidewheel.indexing.printable import one_line
 from tidewheel.storage.location import Location
 from tidewheel.storage.machine import machine_fault
+from tidewheel.storage.panics import panics_told
 
 READER_VERSION_MAX = 1
 WRITER_VERSION_MAX = 2
@@ -25,8 +28,18 @@ FOREIGN_PROPERTIES = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors
 
 def open_table(location: Location, version: int | None) -> DeltaTable:
     """Open a table at its newest version, or the one asked for."""
-    try:
+    with log_read(location, version):
         return _read_log(location, version)
+
+
+@contextmanager
+def log_read(location: Location, version: int | None) -> Iterator[None]:
+    """Tell failures apart around what reads a log: much of a checkpoint is read only when it is asked for."""
+    try:
+        with panics_told():
+            yield
+    except TidewheelError:
+        raise
     except TableNotFoundError as error:
         raise InvalidInput(
             f"there is no archive at {location.uri}", "check the path, or create it: tidewheel init ARCHIVE"

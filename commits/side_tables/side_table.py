@@ -27,6 +27,7 @@ from tidewheel.indexing.errors import TidewheelError
 from tidewheel.indexing.rules.findings import backfill_options
 from tidewheel.storage.ledger_store import all_receipts
 from tidewheel.storage.location import Location
+from tidewheel.storage.panics import panics_told
 from tidewheel.storage.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class SideTable:
     def _open(self, access: Access) -> DeltaTable | None:
         place = access.place
         try:
-            return DeltaTable(place.delta_uri, storage_options=place.storage_options)
+            with panics_told():
+                return DeltaTable(place.delta_uri, storage_options=place.storage_options)
         except TableNotFoundError as error:
             if not any(info.path.endswith(".parquet") for info in place.files_below("")):
                 access.refuse_absent_archive()
