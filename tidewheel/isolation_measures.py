@@ -20,7 +20,7 @@ UPDATES = 50  # the newest ones are measured
 
 @dataclass(frozen=True)
 class Measured:
-    """What a statement and an update take, and how often updates come."""
+    """The times that a statement and an update take, and how often updates come."""
 
     columns: int
     interval_s: float

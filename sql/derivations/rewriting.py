@@ -40,7 +40,7 @@ _COMBINED = "CAST((CAST({0} AS HUGEINT) * 1000003 + {1}) % 2305843009213693951 A
 
 @dataclass(frozen=True)
 class Life:
-    """What SQL says of a row: its end, slot, hash and time."""
+    """A row's life as SQL: its end, slot, hash and time."""
 
     until: Sql
     place: Sql

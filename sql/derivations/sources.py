@@ -1,4 +1,4 @@
-"""What a statement reads behind FROM: an archive's living records, all of them or those in a window.
+"""The text behind FROM: an archive's living records, all of them or those in a window.
 
 A relation gives the archive's columns and, beside them, what the rewriting needs of each record:
 

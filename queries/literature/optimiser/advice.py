@@ -56,7 +56,7 @@ class Advice:
 
     @property
     def cost(self) -> float:
-        """What the plan costs without drops."""
+        """Return the plan's cost without drops."""
         return float(sum(one.cost for one in operators(self.root)))
 
 

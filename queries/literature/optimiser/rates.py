@@ -17,7 +17,7 @@ from tidewheel.queries.statements.join_sizes import Number
 
 @dataclass(frozen=True)
 class Flow:
-    """What comes out of an operator: tuples per unit of time, and how many are valid at a time."""
+    """The output of an operator: tuples per unit of time, and how many are valid at a time."""
 
     rate: Number
     window: Number

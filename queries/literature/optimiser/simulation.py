@@ -25,7 +25,7 @@ MISSED = 10**9  # added to one side's values, where nothing matches
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a run came to."""
+    """The figures of one run."""
 
     seconds: float
     results: list[frozenset[str]]

@@ -27,7 +27,7 @@ ARRIVALS, SURVIVORS = "arrivals", "survivors"
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is asked of drops: the model of windows, least keep fractions, and weights of streams."""
+    """The demands on drops: the model of windows, least keep fractions, and weights of streams."""
 
     window_of: str = ARRIVALS
     least: Mapping[str, Number] | None = None
@@ -74,7 +74,7 @@ class Drops:
 
     @property
     def scale(self) -> float:
-        """What counts and sums of the results are multiplied by, to be unbiased: with windows of arrivals alone."""
+        """Return the factor that makes counts and sums of the results unbiased: with windows of arrivals alone."""
         return 1 / math.prod(map(float, self.keep.values()))
 
 
