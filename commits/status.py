@@ -19,7 +19,7 @@ from tidewheel.indexing.rules.status import Awaiting, Status, status_of
 from tidewheel.indexing.rules.vacuum import Hold, StoredFile, unreferenced
 from tidewheel.storage.address import SIDE_FOLDER
 from tidewheel.storage.batch_files import absent_batches
-from tidewheel.storage.care import last_audit, last_vacuum
+from tidewheel.storage.care_notes import last_audit, last_vacuum
 from tidewheel.storage.holds import FOLDER as HOLD_FOLDER
 from tidewheel.storage.holds import held_versions
 from tidewheel.storage.ledger_store import receipts_since, state_of

@@ -24,10 +24,10 @@ from tidewheel.indexing.core.plan_kinds import ForgetPlan, MigratePlan, Selectio
 from tidewheel.indexing.core.state import FileFact
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.data.expressions import keyed_digest, long, quoted
+from tidewheel.jobs.data.forget_selection import matched
 from tidewheel.jobs.data.key_digests import key_digests, record_digests
 from tidewheel.jobs.data.predicate import NOTHING_CHANGED, computing
 from tidewheel.jobs.data.schema import full_schema_of
-from tidewheel.jobs.data.selection import matched
 from tidewheel.jobs.data.side_sweep import selected_rows
 from tidewheel.jobs.data.stored_rows import placed, read_files
 from tidewheel.jobs.data.write import write_work

@@ -1,6 +1,6 @@
 """The choice of the hand that writes an operation's files: this process or Spark.
 
-This process moves what is small enough (`indexing/core/hands.py`), Spark the rest; TIDEWHEEL_HAND=local or =spark
+This process moves what is small enough (`indexing/core/hand_choice.py`), Spark the rest; TIDEWHEEL_HAND=local or =spark
 decides. What this process cannot do at all (a predicate, keys of other kinds, quarantined records), Spark does.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidewheel.indexing.core.definition import ArchiveFile
-from tidewheel.indexing.core.hands import Choice, HandKind, choose_hand
+from tidewheel.indexing.core.hand_choice import Choice, HandKind, choose_hand
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.extras import needed
 

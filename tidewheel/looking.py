@@ -62,7 +62,7 @@ class Looking(Handle):
         was and how much was found is noted beside the archive, nothing else is changed.
         """
         from tidewheel.jobs.audit.compare import audit
-        from tidewheel.storage.care import note_care
+        from tidewheel.storage.care_notes import note_care
 
         with faults_told(self.job):
             report = audit(self.job, deep=deep, rows=row_check(self))
@@ -113,8 +113,8 @@ class Looking(Handle):
 
     def forecast(self, updates: int, *, assume_last: int = 0) -> Forecast:
         """Forecast what the next updates expire and rewrite; `assume_last`: batches like the mean of so many slots."""
+        from tidewheel.indexing.cost.archive_measures import cells_with_bytes
         from tidewheel.indexing.cost.forecast import forecast
-        from tidewheel.indexing.cost.measures import cells_with_bytes
         from tidewheel.storage.ledger_store import state_of
 
         state = state_of(self.snapshot())
@@ -136,7 +136,7 @@ class Looking(Handle):
         `probe_rows`: how many records a probe answers.
         """
         from tidewheel.indexing.cost.advisor import Constraints, advise
-        from tidewheel.indexing.cost.measures import workload_of
+        from tidewheel.indexing.cost.archive_measures import workload_of
         from tidewheel.storage.ledger_store import state_of
 
         received = workload_of(state_of(self.snapshot()), last)

@@ -150,7 +150,7 @@ class Writing(Handle):
     def vacuum(self, *, dry_run: bool = False) -> VacuumReport:
         """Delete the files that left the archive longer ago than the grace period."""
         from tidewheel.commits.vacuum.vacuum import vacuum
-        from tidewheel.storage.care import note_care
+        from tidewheel.storage.care_notes import note_care
 
         with faults_told(self.job):
             report = vacuum(self.job, dry_run=dry_run)

@@ -2,7 +2,7 @@
 
 For each size an archive is made, then moved into its own layout by one hand and the other, some times; shown are the
 best wall-clock seconds and the peak memory of this process. Spark is warm; what it takes to start is shown first.
-`indexing/core/hands.py` draws its bounds from this.
+`indexing/core/hand_choice.py` draws its bounds from this.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.operations.migrate import migrate
 from tidewheel.hands import VARIABLE, archive_job
 from tidewheel.indexing.archive_file.read import parse_archive_file
-from tidewheel.indexing.core.hands import HandKind
+from tidewheel.indexing.core.hand_choice import HandKind
 from tidewheel.indexing.core.layouts import MEBIBYTE
 from tidewheel.jobs.create import create
 from tidewheel.jobs.process.session import open_session

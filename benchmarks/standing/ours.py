@@ -24,7 +24,7 @@ from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.operations.forget import forget
 from tidewheel.hands import VARIABLE, archive_job
 from tidewheel.indexing.core.definition import Clock, Definition, Retention
-from tidewheel.indexing.core.hands import HandKind
+from tidewheel.indexing.core.hand_choice import HandKind
 from tidewheel.indexing.core.layouts import Generation, Layout, LayoutKind, Strategy
 from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.local.rows import file_schema, rows_of

@@ -26,7 +26,7 @@ from tidewheel.indexing.core.plan_kinds import UndoPlan, plan_undo
 from tidewheel.indexing.core.receipts import Deed, Receipt
 from tidewheel.indexing.core.slots import MICROS_PER_SECOND, iso
 from tidewheel.indexing.core.state import FileFact
-from tidewheel.indexing.core.undo import refuse_barriers
+from tidewheel.indexing.core.undo_rules import refuse_barriers
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.storage.floor import announced, floor
 from tidewheel.storage.ledger_store import entry_receipt, receipts_after, state_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from tidewheel.indexing.archive_file.expressions import refuse_unrepeatable
+from tidewheel.indexing.archive_file.expiry_expressions import refuse_unrepeatable
 from tidewheel.indexing.core.definition import RESERVED_COLUMNS
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.toml.kinds import IDENTIFIER, ValueKind, check_each, kind_name, lines, some_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidewheel.indexing.archive_file.fields import FORM
-from tidewheel.indexing.toml.reference import full_page, section_table
+from tidewheel.indexing.toml.manual_pages import full_page, section_table
 
 _OPENING = """\
 # The archive file

@@ -11,7 +11,7 @@ from tidewheel.indexing.core.layouts import Generation
 from tidewheel.indexing.core.plan import FileChange, Plan
 from tidewheel.indexing.core.receipts import Deed, Restoration, Tombstone
 from tidewheel.indexing.core.state import FileFact, TableState
-from tidewheel.indexing.core.undo import restoration_between, tombstones_between
+from tidewheel.indexing.core.undo_rules import restoration_between, tombstones_between
 from tidewheel.indexing.errors import InvalidInput
 
 

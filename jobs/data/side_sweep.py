@@ -11,8 +11,8 @@ from tidewheel.commits.side_tables.side_table import SideTable
 from tidewheel.indexing.core.plan_kinds import Selection
 from tidewheel.jobs.data.arrow_frames import NUMBER, numbered_frame
 from tidewheel.jobs.data.expressions import keyed_digest, quoted
+from tidewheel.jobs.data.forget_selection import matched
 from tidewheel.jobs.data.schema import columns_of
-from tidewheel.jobs.data.selection import matched
 from tidewheel.jobs.process.session import open_session
 from tidewheel.storage.snapshot import Snapshot
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidewheel.indexing.toml.reference import section_table
+from tidewheel.indexing.toml.manual_pages import section_table
 from tidewheel.queries.aggregates import HOLISTIC, MAKERS, ArgumentKind
 from tidewheel.queries.standing.query_fields import FORM
 

@@ -28,8 +28,8 @@ from tidewheel.commits.operations.expire import expire
 from tidewheel.commits.operations.forget import forget
 from tidewheel.commits.operations.migrate import migrate
 from tidewheel.hands import VARIABLE
-from tidewheel.indexing.core import file_sizes, hands
-from tidewheel.indexing.core.hands import LOCAL_BYTES_MAX, STORE_BYTES_MAX, HandKind, choose_hand
+from tidewheel.indexing.core import file_sizes, hand_choice
+from tidewheel.indexing.core.hand_choice import LOCAL_BYTES_MAX, STORE_BYTES_MAX, HandKind, choose_hand
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.jobs.hand import SparkHand
@@ -205,7 +205,7 @@ def test_a_page_that_changed_is_not_carried_over(built: SmallArchive, tmp_path: 
     assert not list(Path(archive.job.location.uri).glob(f"run-*/layout={before.definition.current.number + 1}"))
 
 
-@pytest.mark.parametrize("module", [file_sizes, hands, keys])
+@pytest.mark.parametrize("module", [file_sizes, hand_choice, keys])
 def test_examples(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

@@ -39,7 +39,7 @@ def new(output: Output, name: str, sample: str, no_trial: bool) -> None:
       tidewheel new flows --from data/netflow/2026-11-18T0400
     """
     from tidewheel.commits.clock import now_us
-    from tidewheel.indexing.archive_file.new_file import TRIAL, new_archive_file
+    from tidewheel.indexing.archive_file.archive_draft import TRIAL, new_archive_file
     from tidewheel.indexing.archive_file.read import parse_archive_file
     from tidewheel.indexing.archive_file.sample import guessed
     from tidewheel.jobs.process.quick_start import kept, use_quick_compiler

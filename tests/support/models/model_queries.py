@@ -18,7 +18,7 @@ from tidewheel.indexing.core.folding import fold
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.receipts import Deed, Observation, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.slots import TimeAxis
-from tidewheel.indexing.core.undo import restoration_between
+from tidewheel.indexing.core.undo_rules import restoration_between
 from tidewheel.queries.aggregates import Argument, ArgumentKind, aggregate
 from tidewheel.queries.operation import Aggregate
 from tidewheel.queries.standing.answer_oracle import Asked, StreamRecord, answer

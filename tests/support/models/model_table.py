@@ -18,7 +18,7 @@ from tidewheel.indexing.core.plan_kinds import Selection, plan_forget, plan_migr
 from tidewheel.indexing.core.receipts import Deed, Receipt, SlotReceipt, Tombstone
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.indexing.core.state import FileFact, SubIndex, TableState
-from tidewheel.indexing.core.undo import refuse_barriers, restoration_between, tombstones_between
+from tidewheel.indexing.core.undo_rules import refuse_barriers, restoration_between, tombstones_between
 
 
 def definition_of(generation: Generation, span: int) -> Definition:
