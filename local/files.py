@@ -35,7 +35,7 @@ _UNFINISHED = ".unfinished"
 
 @dataclass(frozen=True)
 class Shape:
-    """What all files of one attempt have in common."""
+    """The settings that all files of one attempt share."""
 
     schema: pa.Schema
     key: str
@@ -45,7 +45,7 @@ class Shape:
 
     @staticmethod
     def of(state: TableState, generation: Generation, schema: pa.Schema, plain: Collection[str] = ()) -> Shape:
-        """Of what is written into a generation."""
+        """The shape of files that are written into a generation."""
         rows, target = rows_per_file(state, generation), generation.target_file_bytes
         return Shape(schema, state.definition.key[0], rows, target, frozenset(plain))
 
@@ -55,7 +55,7 @@ class Shape:
 
     @cached_property
     def columns(self) -> Mapping[str, str]:
-        """By its path, how Parquet stores each; told once for all files."""
+        """How Parquet stores each column, by its path; told once for all files."""
         return leaves(self.schema)
 
 

@@ -45,7 +45,7 @@ class LocalHand:
     """`commits.procedure.Hand` in this process."""
 
     def move(self, one: Try, plan: Plan, folder: str, lap: Lap) -> Work:
-        """What stays of the files to rewrite, sorted, in the sub-indices where it belongs."""
+        """Rewrite what stays of the files, sorted, into the sub-indices where it belongs."""
         sources = [change.file for change in plan.rewritten]
         try:
             self._write(one, plan, sources, folder)
@@ -57,7 +57,7 @@ class LocalHand:
         return Work(plan, folder, written, rows_read=sum(file.rows for file in sources))
 
     def search(self, snapshot: Snapshot, selection: Selection, files: Sequence[FileFact]) -> Mapping[str, Hits]:
-        """By file, the records that are selected. Cost: the footers, and the row groups that may hold a key."""
+        """Find the selected records, by file. Cost: the footers, and the row groups that may hold a key."""
         keys = self._keys(snapshot, selection)
         schema = file_schema(snapshot)
 
@@ -71,13 +71,13 @@ class LocalHand:
             raise _failed_search(snapshot, error) from error
 
     def key_digests(self, snapshot: Snapshot, keys: Sequence[tuple[Any, ...]]) -> frozenset[str]:
-        """What tombstones say of these keys."""
+        """The digests by which tombstones know these keys."""
         typed = self._keys(snapshot, Selection(keys=tuple(keys)))
         names, salt = typed.column_names, snapshot.definition.salt
         return frozenset(digest_of(names, list(row.values()), salt) for row in typed.to_pylist())
 
     def record_digests(self, snapshot: Snapshot, columns: Sequence[str], rows: pa.Table) -> list[str]:
-        """What tombstones say of these records, if they know them by these columns. Cost: a digest for each row."""
+        """The digests by which tombstones know these records by these columns. Cost: a digest for each row."""
         known = rows.select(columns)
         if not spells(known.schema):
             raise BeyondThisHand("floating point is written as Spark's Java writes it")

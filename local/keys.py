@@ -41,12 +41,12 @@ SLOT_NEVER = -(1 << 62)  # before every slot
 
 
 def knows(schema: pa.Schema) -> bool:
-    """Whether records of such keys are found and moved here."""
+    """Tell whether records of such keys are found and moved here."""
     return all(any(is_kind(field.type) for is_kind in _KNOWN) for field in schema)
 
 
 def spells(schema: pa.Schema) -> bool:
-    """Whether the digests of these columns can be computed here."""
+    """Tell whether the digests of these columns can be computed here."""
     return all(any(is_kind(field.type) for is_kind in _SPELT) for field in schema)
 
 
@@ -72,7 +72,7 @@ class Wanted:
     keys: pa.Table
 
     def places(self, rows: pa.Table | pa.RecordBatch) -> list[int]:
-        """Where the rows of these keys are."""
+        """Find the places of the rows with these keys."""
         first, *others = self.keys.column_names
         found: list[int] = np.flatnonzero(np.asarray(pc.is_in(rows.column(first), self._firsts))).tolist()
         if not others or not found:
@@ -100,7 +100,7 @@ def digest_of(columns: Sequence[str], values: Sequence[Any], salt: str) -> str:
 
 
 def covered_rows(hand: Hand, snapshot: Snapshot, rows: pa.Table, tombstones: Sequence[Tombstone]) -> pa.Array:
-    """Which records some tombstones cover, by whatever columns these know them. Cost: a digest a different key."""
+    """Mark the records that tombstones cover, by whatever columns they know them. Cost: a digest a different key."""
     slots, found = int64s(rows.column("ins_slot")), np.zeros(rows.num_rows, bool)
     for columns in {one.columns for one in tombstones}:
         bounds = {one.digest: one.slot_max for one in tombstones if one.columns == columns}

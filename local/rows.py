@@ -41,7 +41,7 @@ class Rows:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What DuckDB calls each column."""
+        """The names by which DuckDB knows the columns."""
         return {name: f"c{number}" for number, name in enumerate(self.data.schema.names)}
 
 
@@ -100,7 +100,7 @@ def matching_cells(location: Location, file: FileFact, schema: pa.Schema, keys: 
 
 
 def _places(rows: Rows, generation: Generation) -> pa.Table:
-    """Where each cell of the rows belongs. Cost: two narrow columns."""
+    """The sub-index each cell of the rows belongs to. Cost: two narrow columns."""
     slots = rows.data.to_table(columns=["ins_slot", "exp_slot"], filter=rows.condition)
     cells = slots.group_by(["ins_slot", "exp_slot"]).aggregate([])
     layout = generation.layout

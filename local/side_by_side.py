@@ -16,8 +16,9 @@ Result = TypeVar("Result")
 
 
 def side_by_side(work: Callable[[Item], Result], items: Iterable[Item], threads_max: int | None = None) -> list[Result]:
-    """What comes of each item, in their order, by as many threads as Arrow uses if none are said; if one fails, its
-    error."""
+    """Call `work` for each item on several threads, as many as Arrow uses if none are said; results come in order.
+
+    If a call fails, its error is raised."""
     given = list(items)
     threads = min(threads_max or pa.cpu_count(), len(given))
     if threads < 2:

@@ -16,7 +16,7 @@ from tidewheel.queries.planning.certificate import certificate
 from tidewheel.queries.planning.cost_model import INFINITE
 from tidewheel.queries.planning.known import PANES, Known
 from tidewheel.queries.planning.loom import Loom
-from tidewheel.queries.planning.plan import Plan, Planner
+from tidewheel.queries.planning.plan import Planner, Sharing
 from tidewheel.queries.planning.planners.set_partition import NAME, set_partition
 from tidewheel.queries.planning.standing_requests import Pool, pools
 from tidewheel.queries.planning.workload import Workload
@@ -33,10 +33,10 @@ class PoolPlan:
     """A pool's plan, beside it others, and where trees run."""
 
     pool: Pool
-    plan: Plan
+    plan: Sharing
     model: str
     edges_per_day: tuple[Fraction, ...]  # by tree
-    others: tuple[Plan, ...]
+    others: tuple[Sharing, ...]
     left_out: tuple[str, ...]  # planners that would take too long, or cannot count so many edges
     gap: Fraction | None  # above the best plan by at most this share; None where nothing is proved
     placement: Placement | None
@@ -115,7 +115,7 @@ def _planned(pool: Pool, known: Known, asked: Asked) -> PoolPlan:
     )
 
 
-def _other(planner: Planner, loom: Loom) -> Plan | None:
+def _other(planner: Planner, loom: Loom) -> Sharing | None:
     """A plan to compare with; None if that would take too long, or more edges than can be counted."""
     if planner.requests_max is not None and len(loom.singles) > planner.requests_max:
         return None

@@ -70,8 +70,7 @@ class StandingQueries(AskedQueries):
         end: Moment | None = None,
     ) -> Refreshed:
         """Refresh, but report faults of queries in the result instead of raising them."""
-        from tidewheel.local.standing.explain import guard_refresh
-        from tidewheel.local.standing.refresh import Refresh
+        from tidewheel.local.standing.refresh import Refresh, guard_refresh
 
         refuse_derived(self._archive, "refresh")
         if start is not None and budget_s is not None:

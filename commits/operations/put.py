@@ -65,7 +65,6 @@ class Put(Procedure):
     lineages: Mapping[BatchKey, tuple[str, ...]]  # what each batch was made of
     watermark: int | None  # the source's
     bring: BringParts
-    note: str = ""
     again: bool = False  # what was made of the same is brought as well: the one that is there is damaged
     past: Mapping[str, int] = field(default_factory=dict)  # part -> slot before which nobody asks what was brought
     check: Callable[[Snapshot], None] = lambda snapshot: None  # raises where a version is not to be written over
@@ -107,7 +106,6 @@ class Put(Procedure):
             tombstones=plan.tombstones,
             parts_past=tuple(sorted(self.past.items())),
             rows_rewritten=work.written.rows - fresh,
-            note=self.note,
         )
 
 

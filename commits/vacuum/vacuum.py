@@ -49,7 +49,7 @@ from tidewheel.storage.snapshot import Snapshot
 from tidewheel.storage.stored_files import attempt_folder, is_scratch, stored_files
 
 
-class Kept(NamedTuple):
+class StillRead(NamedTuple):
     """Data files that have left the archive and that somebody may still read."""
 
     for_grace: set[str]
@@ -73,7 +73,7 @@ def vacuum(job: ArchiveJob, *, dry_run: bool = False) -> VacuumReport:
     report.holds = tuple(held_versions(snapshot, log, now_us))
     held = min([oldest, *(hold.version for hold in report.holds)])
     for_grace = removed_after(job.location, log, oldest)
-    kept = Kept(for_grace, for_grace if held == oldest else removed_after(job.location, log, held))
+    kept = StillRead(for_grace, for_grace if held == oldest else removed_after(job.location, log, held))
     _sweep_data(job, snapshot, log, kept, since_us, report)
     reach("vacuum_data_done")
     if not dry_run:
@@ -100,7 +100,7 @@ def _keep_undo_out(job: ArchiveJob, oldest: int) -> None:
 
 
 def _sweep_data(
-    job: ArchiveJob, snapshot: Snapshot, log: LogFiles, kept: Kept, since_us: int, report: VacuumReport
+    job: ArchiveJob, snapshot: Snapshot, log: LogFiles, kept: StillRead, since_us: int, report: VacuumReport
 ) -> None:
     listed = _of_attempts(stored_files(job.location))
     current = {fact.path for fact in snapshot.files}

@@ -20,7 +20,7 @@ from typing import Any
 
 from tidewheel.indexing.core.joining import join_count
 from tidewheel.indexing.core.layouts import Generation, Layout, Strategy
-from tidewheel.indexing.cost.simulation import ClassPair, Run, Simulation
+from tidewheel.indexing.cost.simulation import ClassPair, ModelRun, Simulation
 from tidewheel.indexing.errors import InvalidInput
 
 CellAt = tuple[int, int]  # insertion slot, expiration slot
@@ -231,5 +231,5 @@ def _joined(runs_max: int, runs: Mapping[int, dict[int, float]]) -> list[dict[in
     for name in sorted(runs):
         youngest_first = [sum(cells.values()) for cells in reversed(found)]
         kept = len(found) - join_count(youngest_first, runs_max, receives=True)
-        found = [*found[:kept], Run.joined([*found[kept:], runs[name]]).cells]
+        found = [*found[:kept], ModelRun.joined([*found[kept:], runs[name]]).cells]
     return found

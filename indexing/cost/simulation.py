@@ -60,7 +60,7 @@ class StoredFigures:
 
 
 @dataclass(slots=True)
-class Run:
+class ModelRun:
     """One sorted whole: live bytes per expiration slot, and dead bytes that it still carries."""
 
     cells: dict[int, float]
@@ -73,17 +73,17 @@ class Run:
         return self.live_bytes + self.dead_bytes
 
     @staticmethod
-    def of(cells: LiveBytes) -> Run:
-        return Run(dict(cells), sum(cells.values()))
+    def of(cells: LiveBytes) -> ModelRun:
+        return ModelRun(dict(cells), sum(cells.values()))
 
     @staticmethod
-    def joined(parts: Iterable[LiveBytes]) -> Run:
+    def joined(parts: Iterable[LiveBytes]) -> ModelRun:
         """Return one run of several: re-clustering makes it of them."""
         cells: dict[int, float] = defaultdict(float)
         for part in parts:
             for expiration_slot, live_bytes in part.items():
                 cells[expiration_slot] += live_bytes
-        return Run.of(cells)
+        return ModelRun.of(cells)
 
     def expire(self, slot: int) -> bool:
         """Turn the bytes that expire at the slot from live to dead; tell whether there were any."""
@@ -102,7 +102,7 @@ class _Tally:
     touched: set[ClassPair] = field(default_factory=set)
     rewritten_bytes: float = 0.0
     read_bytes: float = 0.0
-    written: dict[ClassPair, Run] = field(default_factory=dict)
+    written: dict[ClassPair, ModelRun] = field(default_factory=dict)
     rewritten: set[ClassPair] = field(default_factory=set)
     dropped_runs: int = 0
 
@@ -113,13 +113,13 @@ class Simulation:
     def __init__(self, generation: Generation, cores: int = medium.CORES) -> None:
         self.generation, self.cores = generation, cores
         self.stored = StoredFigures()
-        self._runs: dict[ClassPair, list[Run]] = {}
+        self._runs: dict[ClassPair, list[ModelRun]] = {}
         self._columns: dict[int, int] = {}
 
     def store(self, subindex: ClassPair, cells: LiveBytes) -> None:
         """Put a run where it already lies, as no update's work."""
         before = self._figures([subindex])
-        run = Run.of(cells)
+        run = ModelRun.of(cells)
         run.files = self._files(run.stored_bytes)
         self._runs.setdefault(subindex, []).append(run)
         self._account(before, [subindex])
@@ -182,10 +182,10 @@ class Simulation:
             tally.rewritten.add(subindex)
             tally.rewritten_bytes += sum(run.live_bytes for run in going)
             tally.read_bytes += sum(run.stored_bytes for run in going)
-            tally.written[subindex] = Run.joined([*(run.cells for run in going), piece or {}])
+            tally.written[subindex] = ModelRun.joined([*(run.cells for run in going), piece or {}])
             runs = [*runs[:kept], tally.written[subindex]]
         elif piece:
-            tally.written[subindex] = Run.of(piece)
+            tally.written[subindex] = ModelRun.of(piece)
             runs = [*runs, tally.written[subindex]]
         if piece:
             tally.touched.add(subindex)
@@ -203,7 +203,7 @@ class Simulation:
             ends = [0.0, *(piece.until for piece in shares[subindex])]
             run.files = sum(self._files((end - start) * run.stored_bytes) for start, end in pairwise(ends))
 
-    def _reclustered(self, runs: list[Run], receives: bool, turns: bool) -> int:
+    def _reclustered(self, runs: list[ModelRun], receives: bool, turns: bool) -> int:
         """Return how many of the runs, counted from the youngest, become one."""
         if self._becomes_one(runs, receives, turns):
             return len(runs)

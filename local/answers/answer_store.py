@@ -62,7 +62,7 @@ def stored_answers(
 
 
 def _slots_and_revisions(of_query: Whole, ends: Whole, due: Sequence[Sequence[DueAnswers]]) -> tuple[Whole, Whole]:
-    """Of each row, by its query and report, the slot of the report and how often it was given before."""
+    """The slot of each row's report, and how often that report was given before."""
     told = [
         (number, report.at_us, one.slot, one.revision)
         for number, some in enumerate(due)

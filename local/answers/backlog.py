@@ -11,7 +11,7 @@ might hold but a part of its window.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -48,7 +48,7 @@ class Given(NamedTuple):
 
 @dataclass
 class _Sought:
-    """What older answers of a tree's queries are sought from: its slots, and what was folded of them so far."""
+    """A tree's slots whose older answers are sought, and what was folded of them so far."""
 
     tree: Tree
     queries: Sequence[Query]
@@ -56,6 +56,10 @@ class _Sought:
     tables: list[pa.Table] = field(default_factory=list)
     lineages: dict[int, PartialLineage] = field(default_factory=dict)
     failed: bool = False
+
+    def slots_in(self, run: Sequence[int]) -> list[int]:
+        """The slots of a run that this tree's older answers look into; none if a record of it cannot be folded."""
+        return [] if self.failed else [slot for slot in run if self.slots[0] <= slot <= self.slots[-1]]
 
 
 @dataclass
@@ -67,7 +71,7 @@ class OlderAnswers:
     owed: Owed
 
     def begin(self, tree: Tree, query: Query) -> None:
-        """What is owed to a query that has no answer yet."""
+        """Note what is owed to a query that has no answer yet."""
         is_new = query.part not in self.state.answers.applied_parts and query.part not in self.owed
         if is_new and self._reports(query):
             slots = self._slots(tree, query, self._first(query))
@@ -75,7 +79,7 @@ class OlderAnswers:
                 self.owed[query.part] = max(slots[0], self._first(query))
 
     def is_owed(self, query: Query, slot: int) -> bool:
-        """Whether an answer of that slot has to wait until it is known whether its whole window can be read."""
+        """Tell whether an answer of that slot waits until it is known whether its whole window can be read."""
         return query.part in self.owed and self.owed[query.part] <= slot < self._young(query)
 
     def count(self, query: Query) -> int:
@@ -86,23 +90,24 @@ class OlderAnswers:
         return max(1, (young - first) * self.state.axis.interval_us // query.terms.slide_us)
 
     def give(self, asked: Sequence[tuple[Tree, Sequence[Query]]], budget: Budget) -> dict[str, Given]:
-        """By tree, what can be given whole, the oldest first, as long as there is time; of a query at least a slot is
-        settled. The source is read once for all trees.
+        """Give what can be given whole, by tree, the oldest first, as long as there is time.
+
+        At least one slot of each query is settled. The source is read once for all trees.
 
         Where a record cannot be folded, nothing is given, and nothing is owed any more.
         """
         sought = [_Sought(tree, mine, slots) for tree, mine in asked if (slots := self._slots_owed(tree, mine))]
         reached = self._fold(sought, budget) if sought else None
-        found = {
-            one.tree.name: given
-            for one in sought
-            if not one.failed and (given := self._given(one, reached or 0)) is not None
-        }
+        given = {one.tree.name: self._given(one, reached or 0) for one in sought if not one.failed}
+        self._settle_each([query for _, queries in asked for query in queries], sought, reached)
+        return {tree: one for tree, one in given.items() if one is not None}
+
+    def _settle_each(self, queries: Iterable[Query], sought: Sequence[_Sought], reached: int | None) -> None:
+        """Settle what was reached of each query: all of it, unless later slots are still to be read."""
         ends = {query.part: one.slots[-1] for one in sought if not one.failed for query in one.queries}
-        for query in (query for _, mine in asked for query in mine):
+        for query in queries:
             unfinished = reached is not None and reached < ends.get(query.part, reached)
             self._settle(query, reached if unfinished else None)
-        return found
 
     def _slots_owed(self, tree: Tree, queries: Sequence[Query]) -> list[int]:
         return sorted({slot for one in queries for slot in self._slots(tree, one, self.owed[one.part])})
@@ -162,26 +167,30 @@ class OlderAnswers:
 
     def _fold(self, sought: Sequence[_Sought], budget: Budget) -> int:
         """Fold the slots of all trees, run by run; the last slot there was time for."""
-        slots = sorted({slot for one in sought for slot in one.slots})
         queries = [query for one in sought for query in one.queries]
         reached: int | None = None
-        trees = [one.tree for one in sought]
-        for run in self.folder.together(slots, self.folder.columns_asked(trees), budget.slots_first):
+        for run in self._runs(sought, budget):
             if reached is not None and budget.is_spent() and self._settles_any(queries, reached):
                 break
-            rows, coverages = self.folder.read(run, trees)
+            rows, coverages = self.folder.read(run, [one.tree for one in sought])
             for one in sought:
-                mine = [slot for slot in run if one.slots[0] <= slot <= one.slots[-1]]
-                if mine and not one.failed:
-                    self._fold_run(one, mine, rows, coverages)
+                self._fold_run(one, one.slots_in(run), rows, coverages)
             reached = run[-1]
         assert reached is not None
         return reached
+
+    def _runs(self, sought: Sequence[_Sought], budget: Budget) -> Iterator[list[int]]:
+        """The slots of all trees, as many at once as fit in memory."""
+        slots = sorted({slot for one in sought for slot in one.slots})
+        columns = self.folder.columns_asked([one.tree for one in sought])
+        return self.folder.together(slots, columns, budget.slots_first)
 
     def _fold_run(
         self, sought: _Sought, slots: Sequence[int], rows: pa.Table, coverages: Mapping[int, Coverage]
     ) -> None:
         """Fold the records of some slots, perhaps among those of others."""
+        if not slots:
+            return
         axis, batches, tree = self.state.axis, self.state.source.batches, sought.tree
         folder = replace(self.folder, now_us=axis.start_us(sought.slots[0]) + tree.horizon_us)
         is_mine = pc.is_in(rows.column("ins_slot"), pa.array(slots, pa.int64()))

@@ -47,7 +47,7 @@ CELLS_MAX = 1_000_000
 
 
 def fits(query: Query) -> bool:
-    """Whether equal groups are equal to Arrow as they are to DuckDB, and values have an order there."""
+    """Tell whether Arrow takes the same groups for equal as DuckDB, and has an order of their values."""
     if any(one.sql_type in FLOATS or one.sql_type.endswith((")", "]")) for one in query.groups):
         return False
     return not any(is_nested(kind) for call in query.calls for kind in call.types)
@@ -157,7 +157,7 @@ class _Shared:
 
     @cached_property
     def bit(self) -> int | None:
-        """Of the predicate, in the signatures; None if there is nothing to tell apart."""
+        """The predicate's bit in the signatures; None if there is nothing to tell apart."""
         predicates = self.folder.tree.predicates
         return 1 << predicates.index(self.queries[0].where) if len(predicates) > 1 else None
 
@@ -211,14 +211,14 @@ class _Shared:
 
     @property
     def group_columns(self) -> list[pa.Array]:
-        """Of every answer, its group."""
+        """The group of every answer."""
         tables = [part.partials.groups.take(pa.array(part.spans.group)) for part in self.parts]
         return [pa.concat_arrays([chunk for table in tables for chunk in table.column(name).chunks])
                 for name in self.groups]  # fmt: skip
 
     @property
     def answers(self) -> dict[Call, pa.Array]:
-        """Of every call of any of the queries, all answers, in the order of the parts' spans."""
+        """All answers of every call of the queries, in the order of the parts' spans."""
         calls = dict.fromkeys(call for query in self.queries for call in (*query.calls, RECORDS))
         types = arrow_types_of([answer_type(call) for call in calls])
         return {

@@ -77,7 +77,7 @@ class TechniqueFolder:
 
     @cached_property
     def plan(self) -> SharedPlan:
-        """What the query alone would cut."""
+        """The plan of the fragments that the query alone would cut."""
         return build_shared_plan([self._window])
 
     def streams(self) -> Streams:
@@ -120,7 +120,7 @@ class TechniqueFolder:
         return [rows.column(f"g{kept.index(one.sql)}") for one in self.query.groups]
 
     def _partials(self, rows: pa.Table) -> dict[Group, Partials]:
-        """Of each group that has rows, its accumulators by fragment of the query."""
+        """The accumulators of each group that has rows, by fragment of the query."""
         slices, operations = self.tree.slices, [given.operation for given in self._inputs]
         found: dict[Group, dict[int, list[Any]]] = {} if self.query.groups else {(): {}}
         accumulators = zip(

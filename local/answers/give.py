@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.answers.answer_store import stored_answers
-from tidewheel.local.answers.backlog import OlderAnswers, Owed
+from tidewheel.local.answers.backlog import Given, OlderAnswers, Owed
 from tidewheel.local.answers.technique_states import KeptStates
 from tidewheel.local.answers.ways import fold
 from tidewheel.local.derived.budget import Budget, Left
@@ -31,8 +31,8 @@ DueByName = dict[str, list[DueAnswers]]
 
 
 @dataclass(frozen=True)
-class Folds:
-    """What answers are folded from."""
+class Sources:
+    """The partials, states and digests that answers are folded from."""
 
     folder: BatchFolder
     rows_of: Callable[[Tree], TreeRows]
@@ -47,7 +47,7 @@ class Giving:
     queries: Sequence[Query]
     assignment: Assignment
     state: AnswerState
-    folds: Folds
+    sources: Sources
     waiting: Sequence[StalePartials]
     budget: Budget
     owed: Owed
@@ -56,7 +56,7 @@ class Giving:
     failed: list[InvalidInput] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.older = OlderAnswers(self.folds.folder, self.state, self.owed)
+        self.older = OlderAnswers(self.sources.folder, self.state, self.owed)
         with uncollected():
             self.due = self._due()
         for query in self.queries:
@@ -74,7 +74,7 @@ class Giving:
 
     @property
     def left(self) -> Left:
-        """What there was no time for."""
+        """The work that there was no time for."""
         rest = [one for some in self.due.values() for one in some]
         slots = [*(one.slot for one in rest), *(one.slot for one in self.waiting)]
         late = max(0, (self.state.slot_last or 0) - min(slots)) if slots else 0
@@ -89,28 +89,31 @@ class Giving:
             self._give(tree, queries, {query.part: self.due.pop(query.name) for query in queries})
 
     def _give_owed(self) -> None:
-        """What is owed; to those that are owed no more, what was held back for it."""
-        owed = [query for query in self.queries if query.part in self.owed]
-        asked = [
-            (tree, mine)
-            for tree in self.assignment.trees
-            if (mine := [query for query in owed if self.assignment.tree(query.name) is tree])
-        ]
+        """Give what is owed; and to those that are owed no more, what was held back for it."""
+        asked = self._owed_by_tree()
         if not asked or self._is_over():
             return
         found = self.older.give(asked, self.budget)
         for tree, queries in asked:
-            slots: dict[str, set[int]] = {}
-            if tree.name in found:
-                due, rows = found[tree.name]
-                slots = {part: {one.slot for one in some} for part, some in due.items()}
-                self.given += [one for some in due.values() for one in some]
-                self.tables.append(rows)
+            older = found.get(tree.name)
+            if older is not None:
+                self.given += [one for some in older.due.values() for one in some]
+                self.tables.append(older.rows)
             settled = [query for query in queries if query.part not in self.owed]
-            self._give(tree, settled, {
-                query.part: [one for one in self.held.pop(query.name) if one.slot not in slots.get(query.part, ())]
-                for query in settled
-            })  # fmt: skip
+            self._give(tree, settled, {query.part: self._taken_back(query, older) for query in settled})
+
+    def _owed_by_tree(self) -> list[tuple[Tree, list[Query]]]:
+        """The queries that are owed older answers, by their trees."""
+        by_tree: dict[str, list[Query]] = {}
+        for query in self.queries:
+            if query.part in self.owed:
+                by_tree.setdefault(self.assignment.tree_of[query.name], []).append(query)
+        return [(tree, by_tree[tree.name]) for tree in self.assignment.trees if tree.name in by_tree]
+
+    def _taken_back(self, query: Query, older: Given | None) -> list[DueAnswers]:
+        """The answers of a query that were held back, but for the slots that were given as older ones."""
+        given = {one.slot for one in older.due.get(query.part, ())} if older else set()
+        return [one for one in self.held.pop(query.name) if one.slot not in given]
 
     def _give(self, tree: Tree, queries: Sequence[Query], due: DueByName) -> None:
         self.tables += self._answers_of_each(tree, queries, due)
@@ -120,21 +123,21 @@ class Giving:
         return bool(self.given) and self.budget.is_spent()
 
     def _due(self) -> DueByName:
-        """By query, the answers that are due. Those that need partials which wait are left for another refresh."""
+        """The answers that are due, by query. Answers that need waiting partials are left for another refresh."""
         waiting: dict[str, list[int]] = {}
         for one in self.waiting:
             waiting.setdefault(one.tree, []).append(one.slot)
         found: DueByName = {}
         for tree in self.assignment.trees:
             queries = [query for query in self.queries if self.assignment.tree_of[query.name] == tree.name]
-            due, stale = due_of_each(self.state, queries, self.folds.reflected[tree.name]), waiting.get(tree.name)
+            due, stale = due_of_each(self.state, queries, self.sources.reflected[tree.name]), waiting.get(tree.name)
             for query in queries if stale else ():
                 due[query.name] = can_be_given(due[query.name], self.state, query, sorted(stale or ()))
             found |= due
         return {query.name: found[query.name] for query in self.queries}
 
     def _held_back(self, query: Query) -> list[DueAnswers]:
-        """Of a query's due answers those that wait until it is known whether their whole windows can be read."""
+        """Hold back due answers of a query until it is known whether their whole windows can be read."""
         due = self.due[query.name]
         self.due[query.name] = [one for one in due if not self.older.is_owed(query, one.slot)]
         return [one for one in due if self.older.is_owed(query, one.slot)]
@@ -162,14 +165,14 @@ class Giving:
     def _answers_of(self, tree: Tree, queries: Sequence[Query], due: DueByName) -> pa.Table:
         """The answers of a tree's queries, from one reading of its partials."""
         reports = {query.name: [report for one in due[query.part] for report in one.reports] for query in queries}
-        folder = self.folds.folder
+        folder = self.sources.folder
         folded = fold(
-            tree, self.state.axis, folder.connection, self.folds.rows_of(tree), queries, reports, self.folds.states
+            tree, self.state.axis, folder.connection, self.sources.rows_of(tree), queries, reports, self.sources.states
         )
         return stored_answers(folded, due, folder.reader.snapshot.version, self.state.slot_last or 0)
 
 
 def _of_query(query: Query, error: InvalidInput) -> InvalidInput:
-    """What kept a query from its answers, which names it."""
+    """The error that kept a query from its answers, with the query's name."""
     told = f"query {query.name} cannot be answered: "
     return error if error.message.startswith(told) else InvalidInput(told + error.message, error.remedy)

@@ -1,4 +1,4 @@
-"""What answers owe: by part of a query, the first slot whose older answers are still to be given.
+"""Older answers that are still owed: the first such slot, by part of a query.
 
 It stands beside the queries in the definition of the answers, so it is read and written with them. Nodes that refresh
 side by side change each what is owed to their own queries.
@@ -13,7 +13,7 @@ KEY = "owed"
 
 
 def owed_of(derived: str, parts: Collection[str]) -> dict[str, int]:
-    """What is owed to these parts.
+    """The first owed slot of each of these parts.
 
     >>> owed_of('{"owed": {"a@1": 7, "b@2": 9}}', ["a@1", "c@3"])
     {'a@1': 7}
@@ -23,7 +23,7 @@ def owed_of(derived: str, parts: Collection[str]) -> dict[str, int]:
 
 
 def without_owed(derived: str) -> str:
-    """What the archive is derived by.
+    """The definition without what is owed.
 
     >>> without_owed('{"of": "m", "owed": {"a@1": 7}}')
     '{"of": "m"}'

@@ -50,7 +50,7 @@ class KeptState:
 
     @staticmethod
     def of_line(line: bytes) -> KeptState | None:
-        """What a line says; None if it is not whole, or not ours."""
+        """Read a line; None if it is not whole, or not ours."""
         check, _, text = line.partition(b" ")
         if check != _check(text):
             return None
@@ -109,12 +109,12 @@ class KeptStates:
 
     @cached_property
     def _lines(self) -> dict[str, KeptState]:
-        """Of the lines that were read, those that count."""
+        """The lines that count, of those that were read."""
         found = (KeptState.of_line(line) for line in self._read)
         return {kept.part: kept for kept in found if kept is not None and self._counts(kept)}
 
     def _counts(self, kept: KeptState) -> bool:
-        """Whether the partials of its fragments are there as they were."""
+        """Tell whether the partials of its fragments are there as they were."""
         reflection = self.reflected.get(kept.tree)
         if reflection is None or reflection.content(kept.first, kept.end) != kept.content:
             return False

@@ -89,7 +89,7 @@ def _stored(job: ArchiveJob, schema: pa.Schema, again: Iterable[DueAnswers]) -> 
 
 
 def _changed(due: Iterable[DueAnswers], changed: Reports) -> Iterable[DueAnswers]:
-    """Of answers that are given again only the reports that say something else; the rest as it is."""
+    """Reduce answers that are given again to the reports that say something else; leave the rest."""
     for one in due:
         reports = tuple(report for report in one.reports if (one.part, report.at_us) in changed)
         if not one.revision or not one.reports:

@@ -1,4 +1,4 @@
-"""Which way answers are folded from partials: the one that the query names, else the kernels, else a join in SQL."""
+"""The way in which answers are folded from partials: the one that a query names, else kernels, else a join in SQL."""
 
 from __future__ import annotations
 

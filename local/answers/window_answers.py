@@ -36,7 +36,7 @@ class WindowAnswers:
 
     @staticmethod
     def of(groups: Sequence[pa.Array], answers: Mapping[Call, pa.Array], places: Whole, windows: int) -> WindowAnswers:
-        """Of answers in any order, each with the place of its window."""
+        """Sort answers by the places of their windows."""
         if (places[1:] < places[:-1]).any():
             order = np.argsort(places, kind="stable")
             in_order, places = pa.array(order), places[order]
@@ -47,7 +47,7 @@ class WindowAnswers:
         return WindowAnswers(groups, answers, np.searchsorted(places, np.arange(windows + 1)))
 
     def plain(self, asked: AskedReports) -> Folded:
-        """Of queries whose outputs are calls as they are, what is stored."""
+        """The stored answers of queries whose outputs are calls as they are."""
         report, taken = self._taken(asked)
         of_query, ends = asked.of_query[report], asked.at_us[report]
         lengths = [one.terms.window_us for one in asked.queries]
@@ -64,7 +64,7 @@ class WindowAnswers:
         return Folded(asked.queries, of_query, pa.table(columns))
 
     def called(self, asked: AskedReports) -> pa.Table:
-        """Of one query, a row for each report and group, with a column for each call."""
+        """A row for each report and group of one query, with a column for each call."""
         (query,) = asked.queries
         report, rows = self._taken(asked)
         taken = pa.array(rows)

@@ -95,7 +95,7 @@ class SlotReader:
         return rows, {slot: found[slot].coverage if slot in found else ALL for slot in slots}
 
     def is_whole(self, slot: int) -> bool:
-        """Whether the newest version holds every record of the slot's batch."""
+        """Tell whether the newest version holds every record of the slot's batch."""
         batch = self.state.ledger.batches.get((slot, ""))
         _, receipt = (None, None) if batch is None else self._receipt(slot, batch.attempt)
         unstored = 0 if receipt is None else receipt.short_lived + receipt.dead_on_arrival
@@ -108,7 +108,7 @@ class SlotReader:
         return self._as_it_came(receipt.slot, version)
 
     def _unstored(self, receipt: SlotReceipt, batch: Batch) -> list[pa.Table]:
-        """What was not stored of a batch, from beside the archive, without what was forgotten."""
+        """The records of a batch that were not stored, from beside the archive, without forgotten ones."""
         unstored = receipt.short_lived + receipt.dead_on_arrival
         if not unstored:
             return []
@@ -137,7 +137,7 @@ class SlotReader:
         }
 
     def _what_lives(self, slot: int, why: str) -> SlotRows:
-        """What is still alive of the slot, for those who count the living; others learn why it is not all."""
+        """The records of the slot that are still alive, and why they are not all."""
         watermark = self.state.watermark
         rows = self._rows(self.snapshot, [slot])
         if watermark is None:
@@ -198,7 +198,7 @@ class SlotReader:
         return self._receipts.get((slot, attempt), (None, None))
 
     def _entry(self, version: int) -> Told:
-        """What the log's entry of a version tells; nothing if it is gone, folded into the ledger."""
+        """Receipts in the log's entry of a version; none if it is gone, folded into the ledger."""
         if version not in self._entries:
             self._entries[version] = {}
             with suppress(TidewheelError):
@@ -225,7 +225,7 @@ class SlotReader:
 
     @cached_property
     def _receipts(self) -> dict[tuple[int, str], tuple[int, SlotReceipt]]:
-        """By (slot, attempt), the version that brought it and what it said. Cost: receipts of recent versions."""
+        """The version and receipt of each (slot, attempt). Cost: receipts of recent versions."""
         known = self.state.ledger.records.values()
         oldest = min((record.version for record in known), default=-1)
         found: dict[tuple[int, str], tuple[int, SlotReceipt]] = {}

@@ -22,7 +22,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Left:
-    """What a refresh had no time for, and by how many slots the oldest of it is behind.
+    """The work a refresh had no time for, and by how many slots the oldest of it is behind.
 
     `older` are answers of new queries, at the most, that nobody corrects any more: they are late for nobody.
     """

@@ -1,4 +1,4 @@
-"""What fails because a file of an archive, its partials or answers cannot be read: the file, and the next command."""
+"""Files of an archive, its partials or answers that cannot be read: which one it is, and the next command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def damage_named(job: ArchiveJob) -> Iterator[None]:
 
 
 def damage_behind(error: Exception, job: ArchiveJob) -> TidewheelError | None:
-    """What lies behind an error that reading files raised: the machine, or the first file at fault, if one is."""
+    """Find the cause of an error that reading files raised: the machine, or the first file at fault."""
     if refused := machine_fault(str(error), f"while reading {job.location.uri}"):
         return None if isinstance(error, Damaged) else refused
     for kind in DERIVED_KINDS:
@@ -47,7 +47,7 @@ def damage_behind(error: Exception, job: ArchiveJob) -> TidewheelError | None:
 
 
 def _fault(job: ArchiveJob) -> TidewheelError | None:
-    """What keeps an archive from being read, if anything does."""
+    """Find what keeps an archive from being read, if anything does."""
     if not is_there(job):
         return None
     try:

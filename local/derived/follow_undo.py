@@ -1,4 +1,4 @@
-"""A derived archive follows its source back where an undo took that back: to before it followed it ahead."""
+"""When the source is undone, its derived archives go back with it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tidewheel.storage.ledger_store import receipts_since
 
 
 def follow_undo(job: ArchiveJob, source: ArchiveJob, queries: Sequence[Query]) -> None:
-    """Where the source's watermark went back, the derived archive goes back.
+    """Undo the derived archive if the watermark of its source went back.
 
-    Where it cannot, as rows were removed for good since, it stays ahead: no harm, as long as nothing that is derived
-    now would count as expired by then.
+    If rows were removed for good since, it cannot follow and stays ahead. That does no harm as long as nothing that is
+    derived now would already count as expired there.
     """
     # The source last: another refresh may be ahead of what was read of it before.
     snapshot, watermark = job.snapshot(), source.snapshot().watermark

@@ -1,8 +1,8 @@
-"""Of refreshes that run into each other, the one that knows an older version of the source writes over no other's work.
+"""If two refreshes run at once, the one with the older view notices it, compares again, and overwrites nothing newer.
 
-A refresh looks at partials and answers before it reads the source, so what they hold by then was made of nothing newer.
-Where somebody else committed to them since, and the source has moved on, they may know more: it compares anew. So
-it does where somebody else followed an undo of the source, by which slots left that it would tell of.
+A refresh looks at partials and answers before it reads the source, so they were made of nothing newer by then. If
+another refresh commits to them afterwards and the source has moved on, they may know more. The same holds if another
+refresh followed an undo of the source: slots have left that this one would still write.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Overtaken(Exception):
 
 
 @dataclass
-class Precedence:
-    """What one refresh knows: the version of the source, and those of the derived archives that were there before."""
+class KnownVersions:
+    """The versions one refresh knows: of the source, and of the derived archives before it read the source."""
 
     source: ArchiveJob
     derived: Sequence[ArchiveJob]

@@ -51,7 +51,7 @@ PART = "part"
 
 
 def definition_of(source: Definition, kind: str, key: Sequence[str], derived: str) -> Definition:
-    """What a derived archive is: the source's slots, clock, retention and salt; a layout that only drops and joins."""
+    """Define a derived archive: slots, clock, retention and salt of the source, a layout that only drops and joins."""
     span = source.axis.span(LIFE_MAX_US)
     layout = Layout(LayoutKind.ROUND_ROBIN, 1, EXPIRATION_CLASSES, span)
     return Definition(
@@ -95,7 +95,6 @@ def put(
     job: ArchiveJob,
     batches: PartRows,
     watermark: int | None,
-    note: str = "",
     *,
     again: bool = False,
     past: Mapping[str, int] = MappingProxyType({}),
@@ -109,7 +108,7 @@ def put(
     which rows of forgotten keys a version holds: they leave as well.
     """
     bring = partial(_brought, batches)
-    return attempt(job, Put(batches.lineages, watermark, bring, note, again, past, check, erasing))
+    return attempt(job, Put(batches.lineages, watermark, bring, again, past, check, erasing))
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ class _Redefine(Procedure):
 
 
 def _brought(batches: PartRows, one: Try, plan: PartsPlan, erased: Erased, folder: str, lap: Lap) -> tuple[Work, Slots]:
-    """What the plan needs, written and read back; what each batch brought."""
+    """Write what the plan needs, read it back, and tell what each batch brought."""
     fresh = _fresh(batches, one, plan)
     slots = tuple(_slot_receipts(plan.keys, batches, fresh))
     if not fresh.num_rows and not plan.rewritten:
@@ -206,7 +205,7 @@ def filtered(rows: pa.Table, hit: pa.Array) -> pa.Table:
 
 
 def are_of(rows: pa.Table, keys: Sequence[BatchKey]) -> pa.Array:
-    """Which rows are of one of these slots and parts. Arrow joins no tables with nested columns."""
+    """Mark the rows of these slots and parts. Arrow joins no tables with nested columns."""
     parts = {part: number for number, part in enumerate(sorted({part for _, part in keys}))}
     known = pc.index_in(rows.column(PART), pa.array(list(parts), pa.string()))
     width = max(1, len(parts))
@@ -226,7 +225,7 @@ def expiration_slots(untils: pa.ChunkedArray, axis: TimeAxis) -> pa.Array:
 
 
 def _slot_receipts(keys: Sequence[BatchKey], batches: PartRows, fresh: pa.Table) -> list[SlotReceipt]:
-    """What each batch brought: as many rows as were given, those stored by cell."""
+    """Receipts of the batches: as many rows as were given, those stored by cell."""
     stored: dict[BatchKey, dict[int, Cell]] = {}
     for (part, slot, expiration), cell in counted_by(fresh, (PART, "ins_slot", "exp_slot")).items():
         stored.setdefault((slot, part), {})[expiration] = cell
@@ -250,7 +249,7 @@ def _counts(rows: pa.Table) -> dict[BatchKey, int]:
 
 
 def _kept(one: Try, plan: PartsPlan, sources: Sequence[FileFact], erased: Erased) -> pa.Table:
-    """What stays of these files: what is alive, is not replaced and whose key was not forgotten."""
+    """The rows of these files that stay: alive, not replaced, and with a key that was not forgotten."""
     schema = file_schema(one.snapshot)
     if not sources:
         return schema.empty_table()
@@ -266,8 +265,8 @@ def _kept(one: Try, plan: PartsPlan, sources: Sequence[FileFact], erased: Erased
 
 
 def _check(one: Try, plan: PartsPlan, written: Written, fresh: pa.Table, erased: Erased) -> None:
-    """What was moved is all there was of it: the cells written, less the fresh ones, are the ledger's less the old and
-    those of forgotten keys."""
+    """Check that no row was lost: the cells written, less the fresh ones, are the ledger's less the old and those of
+    forgotten keys."""
     gone = dict(plan.replaced)
     for place, cell in gone_by_cell(erased.beside(plan)).items():
         gone[place] = gone[place].plus(cell) if place in gone else cell

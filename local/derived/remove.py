@@ -50,7 +50,7 @@ class Leaving:
     hits: Hits
 
     def found(self, one: Try) -> tuple[dict[str, Truths], dict[BatchKey, dict[int, Cell]]]:
-        """By file, which of its rows go, where any do; and their cells by batch. Cost: the columns of all files."""
+        """The rows that go of each file that has any, and their cells by batch. Cost: the columns of all files."""
         going: dict[str, Truths] = {}
         gone: dict[BatchKey, dict[int, Cell]] = {}
         files = one.state.files
@@ -64,7 +64,7 @@ class Leaving:
         return going, gone
 
     def _found(self, one: Try, file: FileFact) -> tuple[Truths, PartCells] | None:
-        """Which rows of a file go, and their cells; None if all stay."""
+        """The rows of a file that go, and their cells; None if all stay."""
         schema = file_schema(one.snapshot)
         data = rows_of(one.job.location, [file], schema)
         hit = self.hits(data.to_table(columns=[name for name in self.columns if name in schema.names]))

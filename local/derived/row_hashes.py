@@ -1,4 +1,4 @@
-"""What the rows of derived archives are told apart by: 64 bits, mixed from their columns for all rows at once.
+"""Hashes of the rows of derived archives: 64 bits, mixed from their columns for all rows at once.
 
 A row's hash is a sum over its columns, by name and without those that are NULL: a table that gets another column keeps
 the hashes of its rows. It tells that a row changed by accident; it is no defence against somebody who wants it equal.
@@ -58,7 +58,7 @@ def hashes_before(rows: pa.Table) -> pa.Array:
 
 
 def _named(name: str, column: Any) -> Words:
-    """What a column adds to the hash of each row; where it is NULL, nothing."""
+    """The number a column adds to the hash of each row; 0 where it is NULL."""
     if isinstance(column, pa.ChunkedArray):  # of no rows
         return np.zeros(len(column), np.uint64)
     words = _mixed(_words(column) + _seed(name))

@@ -43,7 +43,7 @@ class Input:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells inputs apart: the same accumulator is kept once."""
+        """The key of an input: equal ones share an accumulator."""
         return (self.operation.name, self.arguments, self.types, self.limit)
 
     @property
@@ -147,7 +147,7 @@ def _chosen(given: Input) -> tuple[str, ...]:
 
 
 def _first(given: Input, entry: str, condition: str, sources: dict[str, str]) -> tuple[str, ...]:
-    """Of the entries in the order that decides, the first one's columns."""
+    """The columns of the first entry, in the order that decides."""
     order = ", ".join(
         f"{sources[name]} {direction}" for name, direction in (one.split() for one in _ORDERS[given.operation.name])
     )

@@ -11,7 +11,7 @@ _KNOWN: dict[str, pa.DataType] = {}
 
 
 def arrow_types_of(types: Sequence[str]) -> list[pa.DataType]:
-    """What DuckDB makes of values of such types; each is asked once."""
+    """The Arrow types of values of such types; DuckDB is asked once for each."""
     new = [kind for kind in dict.fromkeys(types) if kind not in _KNOWN]
     if new:
         with duckdb.connect(":memory:") as connection:

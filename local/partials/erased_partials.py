@@ -73,9 +73,9 @@ def _key_columns(reader: SlotReader, tree: Tree) -> list[str] | None:
 
 
 def _erased(reader: SlotReader, slot: int, known: Batch | None) -> PartialLineage | None:
-    """What the slot's partials are made of once the keys are gone; None if they have to be made from the records.
+    """The lineage of the slot's partials once the keys are gone; None if they have to be made from the records.
 
-    Of one batch ever more is forgotten, as no undo goes back over a forget.
+    What is forgotten of a batch only grows, as no undo goes back over a forget.
     """
     batch = reader.state.ledger.batches.get((slot, ""))
     if batch is None or known is None or not known.lineage:
@@ -92,7 +92,7 @@ def _erased(reader: SlotReader, slot: int, known: Batch | None) -> PartialLineag
 
 
 def _covered(reader: SlotReader, rows: pa.Table, names: Sequence[str]) -> pa.Array:
-    """Which partial rows are of keys that were forgotten."""
+    """Mark the partial rows of keys that were forgotten."""
     snapshot = reader.snapshot
     key, schema = snapshot.definition.key, file_schema(snapshot)
     columns = [rows.column(stored).cast(schema.field(name).type) for stored, name in zip(names, key, strict=True)]

@@ -44,7 +44,7 @@ def aggregate_of(call: Call) -> Aggregate:
 
 
 def call_inputs(call: Call) -> tuple[Input, ...]:
-    """What a call needs: an accumulator for each operation of its aggregate."""
+    """The accumulators a call needs: one for each operation of its aggregate."""
     known = aggregate_of(call)
     arguments, types = call.arguments, call.types
     if "at" in known.inputs:
@@ -56,7 +56,7 @@ def call_inputs(call: Call) -> tuple[Input, ...]:
 
 
 def inputs_of(tree: Tree) -> tuple[Input, ...]:
-    """What a tree's partial rows hold: each accumulator once, in a fixed order."""
+    """The accumulators in a tree's partial rows: each once, in a fixed order."""
     return tuple({given.key: given for call in tree.calls for given in call_inputs(call)}.values())
 
 
@@ -71,7 +71,7 @@ def numbers_of(slices: SharedPlan, moments: Whole) -> Whole:
 
 
 def ends_of(slices: SharedPlan, numbers: Whole) -> Whole:
-    """Where each fragment ends: `SharedPlan.end_of` of many."""
+    """The end of each fragment: `SharedPlan.end_of` of many."""
     periods, positions = np.divmod(numbers, len(slices.edges))
     ends: Whole = periods * slices.period + np.array(slices.edges)[positions]
     return ends

@@ -1,4 +1,4 @@
-"""What a forget by predicate costs answers: slots in which it finds records, and whose other records are gone.
+"""Slots in which a forget by predicate finds records, and whose other records are gone: answers lose rows there.
 
 Partials do not tell which of their rows a predicate means. They are folded again from the slot's records; where these
 have left the archive, answers say that they are not complete. Queries with `erasure = "keep"` keep what they have.
@@ -18,7 +18,7 @@ from tidewheel.storage.ledger_store import ledger_of
 
 
 def slots_losing(job: ArchiveJob, slots: Iterable[int]) -> list[int]:
-    """Of the slots in which records are found those of which partials know more than can be read."""
+    """The slots of which partials know more records than can still be read."""
     place = derived_job(job, "partials")
     if not is_there(place):
         return []

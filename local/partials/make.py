@@ -38,7 +38,28 @@ from tidewheel.storage.ledger_store import ledger_of
 VALUES_TOGETHER = 12_000_000
 PLACES = ("ins_slot", "exp_slot")  # where a record is
 MEND = "mend the select or where of these queries, for example with try_cast or a wider type"
-Made = tuple[pa.Table, dict[int, PartialLineage]]  # partial rows as they are stored, their lineages by slot
+Batches = tuple[pa.Table, dict[int, PartialLineage]]  # partial rows as they are stored, their lineages by slot
+
+
+@dataclass
+class _Made:
+    """The batches made so far: partial rows as they are stored, and what each batch was made of."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    lineages: dict[BatchKey, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, tree: Tree, table: pa.Table, lineages: Mapping[int, PartialLineage]) -> None:
+        """Add a tree's batches, if there are any."""
+        if lineages:
+            self.tables.append(table)
+            self.tell(tree, lineages)
+
+    def tell(self, tree: Tree, lineages: Mapping[int, PartialLineage]) -> None:
+        self.lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in lineages.items()}
+
+    def part_rows(self) -> PartRows:
+        rows = pa.concat_tables(self.tables, promote_options="permissive") if self.tables else None
+        return PartRows(rows, self.lineages)
 
 
 @dataclass(frozen=True)
@@ -63,43 +84,48 @@ class BatchFolder:
 
         Where a tree's records cannot be folded, `failed` tells why, and its batches are left as they are.
         """
-        keys = {one.key for one in stale}
-        lineages: dict[BatchKey, tuple[str, ...]] = {}
-        tables: list[pa.Table] = []
+        made = _Made()
         for tree in trees:
             mine = [one.slot for one in stale if one.tree == tree.name and one.why != AGAIN]
-            table, told = self._erased(tree, mine)
-            if told:
-                lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}
-                tables.append(table)
-        keys -= lineages.keys()
-        asked, names = sorted({slot for slot, _ in keys}), {part for _, part in keys}
-        trees = [tree for tree in trees if tree.name in names]
-        for slots in self.together(asked, self.columns_asked(trees), budget.slots_first):
-            if tables and budget.is_spent():
-                break
-            rows, coverages = self.read(slots, trees)
+            made.add(tree, *self._erased(tree, mine))
+        keys = {one.key for one in stale} - made.lineages.keys()
+        slots, names = sorted({slot for slot, _ in keys}), {part for _, part in keys}
+        self._fold_runs(made, keys, slots, [tree for tree in trees if tree.name in names], budget)
+        return made.part_rows()
+
+    def _fold_runs(
+        self, made: _Made, keys: Collection[BatchKey], slots: Sequence[int], trees: Sequence[Tree], budget: Budget
+    ) -> None:
+        """Fold the records of some slots for all trees that ask for them, run by run."""
+        for run in self.together(slots, self.columns_asked(trees), budget.slots_first):
+            if made.tables and budget.is_spent():
+                return
+            rows, coverages = self.read(run, trees)
             for tree in (tree for tree in trees if tree.name not in self.failed):
-                mine = [one for one in slots if (one, tree.name) in keys]
-                try:
-                    table, told = self._batches(tree, mine, rows, coverages)
-                except InvalidInput as error:
-                    self.failed[tree.name] = error
-                    self.guilty[tree.name] = self._guilty(tree, mine, rows)
-                    continue
-                lineages |= {(slot, tree.name): lineage.to_texts() for slot, lineage in told.items()}
-                tables.append(table)
-        return PartRows(pa.concat_tables(tables, promote_options="permissive") if tables else None, lineages)
+                self._fold_tree(made, tree, [slot for slot in run if (slot, tree.name) in keys], rows, coverages)
+
+    def _fold_tree(
+        self, made: _Made, tree: Tree, slots: Sequence[int], rows: pa.Table, coverages: Mapping[int, Coverage]
+    ) -> None:
+        """Fold one tree's slots of a run; a tree that cannot be folded is noted with its guilty queries."""
+        try:
+            table, lineages = self._batches(tree, slots, rows, coverages)
+        except InvalidInput as error:
+            self.failed[tree.name] = error
+            self.guilty[tree.name] = self._guilty(tree, slots, rows)
+        else:
+            made.tables.append(table)
+            made.tell(tree, lineages)
 
     def _erased(self, tree: Tree, slots: Sequence[int]) -> tuple[pa.Table, Mapping[int, PartialLineage]]:
-        """What is left where only keys that are groups went; nothing of a tree that this program cannot read."""
+        """The stored rows that stay where only keys that are groups went; none of a tree this program cannot read."""
         try:
             return erased_partials(self.partials, self.reader, tree, slots)
         except InvalidInput:
             return pa.table({}), {}  # whoever folds it tells why
 
     def _guilty(self, tree: Tree, slots: Sequence[int], rows: pa.Table) -> frozenset[str]:
-        """Of the queries that share a tree whose records cannot be folded those that are to blame."""
+        """The queries of a tree that cannot be folded even alone."""
         found = set()
         for query in self._asking(tree):
             (alone,) = assigned([query], 0).trees
@@ -125,7 +151,7 @@ class BatchFolder:
         return [query for query in self.queries if self.tree_of.get(query.name) == tree.name]
 
     def read(self, slots: Sequence[int], trees: Sequence[Tree]) -> tuple[pa.Table, dict[int, Coverage]]:
-        """What these trees ask of the records of some slots."""
+        """Read what these trees ask of the records of some slots."""
         return self.reader.read_all(slots, self.columns_asked(trees))
 
     def columns_asked(self, trees: Sequence[Tree]) -> list[str]:
@@ -154,7 +180,7 @@ class BatchFolder:
         if run:
             yield run
 
-    def _batches(self, tree: Tree, slots: Sequence[int], rows: pa.Table, coverages: Mapping[int, Coverage]) -> Made:
+    def _batches(self, tree: Tree, slots: Sequence[int], rows: pa.Table, coverages: Mapping[int, Coverage]) -> Batches:
         """A tree's partials of some slots, from the records of these and perhaps of others."""
         sources = {slot: source_of(self.reader.state.ledger.batches.get((slot, ""))) for slot in slots}
         told = {slot: coverages[slot] if tree.counts is Counts.LIVE else coverages[slot].for_all() for slot in slots}

@@ -26,7 +26,7 @@ DIGEST_BYTES = 8
 
 
 def digests(table: pa.Table) -> dict[int, dict[int, int]]:
-    """By slot and fragment, a digest of the partial rows, whatever their order."""
+    """A digest of the partial rows of each slot and fragment, whatever their order."""
     if not table.num_rows:
         return {}
     words = summable_hashes(table.drop_columns(["ins_slot"]))

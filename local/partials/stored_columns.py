@@ -1,4 +1,4 @@
-"""Where the columns of trees and queries are stored: one table holds those of all, by kind and type.
+"""The stored columns of trees and queries: one table holds those of all, by kind and type.
 
 The first text group of every tree is `g_varchar_0`, its second bigint accumulator `a_bigint_1`. So the table is as
 wide as the widest of them, not as all together, and views give the columns their names.
@@ -51,14 +51,14 @@ def placed(kind: str, types: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def partial_columns(tree: Tree) -> dict[str, tuple[str, str]]:
-    """By what folds call them (g0, a0, ...), the stored columns of a tree with their types."""
+    """The stored columns of a tree with their types, by what folds call them (g0, a0, ...)."""
     groups = placed("g", tuple(one.sql_type for one in tree.groups))
     accumulators = placed("a", tuple(kind for given in inputs_of(tree) for kind in given.column_types))
     return _numbered("g", groups) | _numbered("a", accumulators)
 
 
 def answer_columns(query: Query) -> dict[str, tuple[str, str]]:
-    """By their names, the stored columns of a query's groups and outputs with their types."""
+    """The stored columns of a query's groups and outputs with their types, by their names."""
     groups = placed("g", tuple(one.sql_type for one in query.groups))
     outputs = placed("v", tuple(one.sql_type for one in query.outputs))
     names = [one.name for one in (*query.groups, *query.outputs)]

@@ -6,13 +6,13 @@ import json
 
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.local.derived.neighbours import derived_by
-from tidewheel.queries.standing.tree import NOTHING_KEPT, Kept, Tree
+from tidewheel.queries.standing.tree import NO_TREES, StoredTrees, Tree
 
 
-def kept_trees(job: ArchiveJob) -> Kept:
+def kept_trees(job: ArchiveJob) -> StoredTrees:
     """The trees whose partials are stored, and whose parts were answered from which."""
     with derived_by(job) as derived:
         if not derived:
-            return NOTHING_KEPT
+            return NO_TREES
         told = json.loads(derived)
-        return Kept(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))
+        return StoredTrees(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))

@@ -91,7 +91,7 @@ def with_errors(answers: pa.Table, query: Query) -> pa.Table:
 
 
 def _error_of(call: Call) -> Error | None:
-    """By how much a call may be off; not known where the library that computes it is not installed."""
+    """The error bound of a call; None where the library that computes it is not installed."""
     try:
         return aggregate_of(call).error
     except InvalidInput:
@@ -128,7 +128,7 @@ def _present(job: ArchiveJob, answers: Snapshot) -> pa.Scalar:
 
 
 def about_of(answers: Snapshot) -> list[str]:
-    """What is told beside answers: the next refresh adds what an older program did not keep."""
+    """The columns that tell of an answer's giving; the next refresh adds those an older program did not keep."""
     there = {column.name for column in answers.columns}
     return [name for name in TOLD_LAST if name in there]
 
@@ -172,7 +172,7 @@ def _not_kept(job: ArchiveJob, query: Query, at_us: int, nothing: pa.Table) -> p
 
 
 def _to_come(job: ArchiveJob, reader: SlotReader, query: Query, at_us: int) -> pa.Table:
-    """What will be alive then of what is stored."""
+    """Count what will still be alive then, of what is stored now."""
     partials = derived_job(job, "partials")
     tree = kept_trees(partials).serving(query, 0)
     if tree is None:

@@ -1,4 +1,4 @@
-"""What a refresh compares: batches with the partials that were made of them, and these with answers.
+"""The comparison of a refresh: batches with the partials made of them, and these with answers.
 
 Batches that a user names are *redone*: they count as stale though nothing says so, because an audit found that they are
 not as they were stored. Their partials are folded again from the records, as long as as much of these can be read as
@@ -44,7 +44,7 @@ def stale_now(
 def answer_state(
     job: ArchiveJob, reader: SlotReader, answers: Ledger, queries: Sequence[Query], again: range
 ) -> AnswerState:
-    """What answers are compared with."""
+    """The state that answers are compared with."""
     state = AnswerState(
         axis=reader.snapshot.definition.axis,
         now_us=present_us(job, reader),
@@ -65,7 +65,7 @@ def partials_again(
 
 
 def less_than_before(made: PartRows, partials: Ledger) -> set[BatchKey]:
-    """Of the batches that were made again of the same those of which less can be read than they hold."""
+    """Return the redone batches that now hold fewer records than before."""
     known = {key: partials.batches[key].lineage for key in made.lineages if key in partials.batches}
     return {
         key
@@ -75,7 +75,7 @@ def less_than_before(made: PartRows, partials: Ledger) -> set[BatchKey]:
 
 
 def kept_as_they_are(keys: Collection[BatchKey], axis: TimeAxis) -> InvalidInput:
-    """What to tell of batches whose records are gone."""
+    """The error about batches whose records are gone."""
     first = min(slot for slot, _ in keys)
     return InvalidInput(
         f"{counted(len(keys), 'batch', 'batches')} of partials, from slot {axis.name(first)} on, stay as they are: "
@@ -97,6 +97,6 @@ def answers_again(state: AnswerState, slots: range, queries: Iterable[Query]) ->
 
 
 def _looks_into(state: AnswerState, query: Query, slot: int, slots: range) -> bool:
-    """Whether the answers that a query gave in a slot stand there, or hold records from there."""
+    """Tell whether the answers a query gave in a slot stand in these slots, or hold records from there."""
     oldest, _ = slots_of_report(state, query, state.axis.start_us(slot) + 1)
     return oldest <= slots[-1] and slots[0] <= slot

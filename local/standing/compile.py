@@ -61,7 +61,7 @@ class Understood:
         return faulty(", ".join(files), self.faults, REFERENCE, so) if files else None
 
     def as_before(self, stored: Iterable[Query]) -> list[Query]:
-        """Of the queries answered so far those that cannot be understood just now: they stay what they were."""
+        """The queries answered so far that cannot be understood just now; they stay what they were."""
         good = {query.name for query in self.queries}
         return [one for one in stored if one.name not in good and (self.some_unnamed or one.name in self.at_fault)]
 
@@ -146,7 +146,7 @@ def _not_kept(query: Query) -> Iterator[tuple[str, str, str]]:
 
 
 def _misfits(query: Query, text: QueryText, columns: Mapping[str, str], snapshot: Snapshot) -> Iterator[Fault]:
-    """What of a query that can be read does not fit the archive."""
+    """The clauses of a readable query that do not fit the archive."""
     axis = snapshot.definition.axis
     for one in misfits(query.terms, axis):
         yield text.fault(one.key, one.wrong, one.remedy)

@@ -1,4 +1,4 @@
-"""What partials and answers are derived by, told in the definitions of their archives; and how far back they look."""
+"""The definitions of partials and answers: what they are derived by, and how far back they look."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tidewheel.local.partials.stored_columns import (
 from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.stored_queries import queries_in, says_the_same, with_queries
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.tree import Assignment, Plan, assigned
+from tidewheel.queries.standing.tree import Assignment, Grouping, assigned
 from tidewheel.storage.ledger_store import ledger_of
 
 
 @dataclass(frozen=True)
 class Derived:
-    """What queries are derived by, as their archives say it."""
+    """The definitions of partials and answers as their archives hold them."""
 
     asked: tuple[Query, ...]
     assignment: Assignment
@@ -48,7 +48,7 @@ class Derived:
     queries: str
 
     def is_told(self, job: ArchiveJob, queries: Sequence[Query]) -> bool:
-        """Whether the archives say so still of these queries. Cost: nothing for an archive that is open."""
+        """Tell whether the archives still say so of these queries. Cost: nothing for an archive that is open."""
         snapshot = job.snapshot()
         if tuple(queries) != self.asked or snapshot.definition != self.source:
             return False
@@ -68,7 +68,7 @@ def _says(job: ArchiveJob, by: str, horizon: int) -> bool:
 def derive(
     job: ArchiveJob,
     queries: Sequence[Query],
-    plan: Plan,
+    plan: Grouping,
     only_for: Mapping[str, Collection[str]] = MappingProxyType({}),
     files: str = "",
 ) -> Derived:
@@ -108,7 +108,7 @@ def derive(
 
 
 def observe_for(job: ArchiveJob, queries: Sequence[Query]) -> None:
-    """Of an archive that nobody asked yet: from its next batch on, what is not stored is kept for these queries."""
+    """Let an archive that nobody asked yet keep unstored records for these queries, from its next batch on."""
     snapshot = job.snapshot()
     source = snapshot.definition
     if queries and not ledger_of(snapshot).horizon:

@@ -143,12 +143,12 @@ def _kll_columns(tree: Tree) -> frozenset[str]:
 
 
 def _is_whole(batch: Batch) -> bool:
-    """Whether partials hold every record of their batch."""
+    """Tell whether partials hold every record of their batch."""
     return PartialLineage.from_texts(batch.lineage[:2]).coverage.cover is Cover.ALL
 
 
 def _follows(batch: Batch, key: BatchKey, reader: SlotReader) -> bool:
-    """Whether partials are made of the batch that the archive has now."""
+    """Tell whether partials are made of the batch that the archive has now."""
     return batch.lineage[:1] == (made_of(reader.state.ledger.batches.get((key[0], ""))),)
 
 
@@ -179,7 +179,7 @@ def _answers_again(
 
 
 def _difference(snapshot: Snapshot, facts: Sequence[FileFact], again: Again) -> Iterator[Finding]:
-    """What batches hold against what they should hold. Cost: those that do are compared all at once."""
+    """Compare what batches hold with what they should hold. Cost: batches that agree are compared all at once."""
     if not again.slots:
         return
     axis, schema = snapshot.definition.axis, file_schema(snapshot)
@@ -229,7 +229,7 @@ def _close(left: Sequence[Any], right: Sequence[Any]) -> bool:
 
 
 def _alike(left: bytes | None, right: bytes | None) -> bool:
-    """Whether two sketches may be of the same records."""
+    """Tell whether two sketches may be of the same records."""
     known = installed()
     if left is None or right is None or known is None:
         return left == right

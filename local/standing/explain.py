@@ -1,4 +1,4 @@
-"""What stands behind a query: its tree, what is kept for it, how far its answers reach, what would be redone."""
+"""An explained query: its tree, what is kept for it, how far its answers reach, what a refresh would recompute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.core.ledger import Ledger
+from tidewheel.indexing.core.receipts import Batch
 from tidewheel.indexing.core.slots import TimeAxis, iso, ranges_since
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput
@@ -23,7 +23,6 @@ from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.operation import Error
 from tidewheel.queries.planning.standing_trees import Why, why
 from tidewheel.queries.shared_plan import SharedPlan, build_shared_plan
-from tidewheel.queries.standing.bounds import guard_reports
 from tidewheel.queries.standing.lineage import Cover, Coverage, PartialLineage
 from tidewheel.queries.standing.meaning import call_text
 from tidewheel.queries.standing.query import Counts, Query
@@ -73,7 +72,7 @@ class Explained:
 
     @property
     def errors(self) -> dict[str, Error]:
-        """By how much the query's approximate aggregates may be off."""
+        """The error bounds of the query's approximate aggregates."""
         pairs = ((call_text(call), aggregate_of(call).error) for call in self.query.calls)
         return {text: error for text, error in pairs if error}
 
@@ -114,18 +113,8 @@ def standing(job: ArchiveJob, queries: list[Query], axis: TimeAxis) -> list[Stan
     return listed
 
 
-def guard_refresh(job: ArchiveJob, queries: list[Query], *, allow_many: bool) -> None:
-    """Refuse a refresh that would give very many answers."""
-    snapshot, answers = job.snapshot(), derived_job(job, "answers")
-    given = ledger_of(answers.snapshot()) if is_there(answers) else Ledger()
-    definition = snapshot.definition
-    confirm = job.source_command("refresh", definition.name, "--allow-many")
-    ledger = ledger_of(snapshot)
-    guard_reports(definition.name, definition.axis, ledger, given, queries, confirm=confirm, allow_many=allow_many)
-
-
 def _lag_us(axis: TimeAxis, newest_us: int | None, through: int | None) -> int | None:
-    """By how much the newest report that can be given, or its slot, is later than the newest answer."""
+    """The time from the newest answer to the newest report that can be given."""
     if newest_us is None or through is None:
         return None if through is None else 0
     return max(0, slot_of_report(axis, newest_us) - through) * axis.interval_us
@@ -138,34 +127,50 @@ def explained(
 
     `shared` tells what techniques cost with one state for all windows of its tree.
     """
-    query = next((query for query in queries if query.name == name), None)
-    if query is None:
-        known = ", ".join(query.name for query in queries) or "none"
-        raise InvalidInput(f"there is no standing query {name}", f"known are {known}")
+    query = _named(queries, name)
     refresh = Refresh(job, queries, planner=planner)
-    told, assignment = refresh.compare(), refresh.assignment()
+    found, assignment = refresh.compare(), refresh.assignment()
     tree = assignment.tree(name)
     plan = tree.slices if shared else build_shared_plan([window_of(query)])
     partials = derived_job(job, "partials")
     sharing = [one for one in queries if assignment.tree_of[one.name] == tree.name]
     is_kept = tree in kept_trees(partials).trees
-    batches = ledger_of(partials.snapshot()).batches if is_there(partials) else {}
-    mine = [batch for (_, part), batch in batches.items() if part == tree.name]
-    coverages = [PartialLineage.from_texts(batch.lineage[:2]).coverage for batch in mine]
+    batches = _batches_of(partials, tree)
+    coverages = [PartialLineage.from_texts(batch.lineage[:2]).coverage for batch in batches]
     return Explained(
         query=query,
         tree=tree,
         way=way_of(query),
         served=tuple(one.name for one in sharing),
         tree_why=why(query, sharing, known_of(job, sharing), planner, is_kept=is_kept),
-        partial_rows=sum(batch.rows_in for batch in mine),
-        covered={cover.value: sum(one.cover is cover for one in coverages) for cover in Cover},
+        partial_rows=sum(batch.rows_in for batch in batches),
+        covered=_counted(coverages),
         reasons=_past(refresh, query) or _reasons(job, tree, coverages),
-        stale=tuple(one for one in told.stale if one.tree == tree.name),
-        due=tuple(one for one in told.due if one.part == query.part),
+        stale=tuple(one for one in found.stale if one.tree == tree.name),
+        due=tuple(one for one in found.due if one.part == query.part),
         plan=plan,
         techniques=_offers(query, plan, technique),
     )
+
+
+def _named(queries: Sequence[Query], name: str) -> Query:
+    query = next((query for query in queries if query.name == name), None)
+    if query is None:
+        known = ", ".join(query.name for query in queries) or "none"
+        raise InvalidInput(f"there is no standing query {name}", f"known are {known}")
+    return query
+
+
+def _batches_of(partials: ArchiveJob, tree: Tree) -> list[Batch]:
+    """The batches of a tree's partials that are there."""
+    batches = ledger_of(partials.snapshot()).batches if is_there(partials) else {}
+    return [batch for (_, part), batch in batches.items() if part == tree.name]
+
+
+def _counted(coverages: Sequence[Coverage]) -> dict[str, int]:
+    """How many batches are covered in each way."""
+    found = Counter(one.cover for one in coverages)
+    return {cover.value: found[cover] for cover in Cover}
 
 
 def newest_report_us(job: ArchiveJob, query: Query) -> int:
@@ -205,7 +210,7 @@ def _reasons(job: ArchiveJob, tree: Tree, coverages: Sequence[Coverage]) -> dict
 
 
 def _offers(query: Query, plan: SharedPlan, only: str) -> tuple[Offer, ...]:
-    """What techniques would cost; `only` one that would get the query wrong is refused."""
+    """The costs of techniques, or of `only` one; one that would get the query wrong is refused."""
     inputs = {given.key: given for call in query.calls for given in call_inputs(call)}
     operations = [given.operation for given in inputs.values()]
     named = named_technique(replace(query, technique=only)) if only else None

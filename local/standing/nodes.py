@@ -31,7 +31,7 @@ def check_node(node: Node) -> None:
 
 
 def without_others(assignment: Assignment, node: Node, job: ArchiveJob, queries: Sequence[Query]) -> Assignment:
-    """What is left when the trees that other nodes refresh are theirs."""
+    """The assignment without the trees that other nodes refresh."""
     number, nodes = node
     if nodes == 1:
         return assignment

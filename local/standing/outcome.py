@@ -1,4 +1,4 @@
-"""What a refresh did, or would do."""
+"""The result of a refresh, or of a dry run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidewheel.queries.standing.staleness import DueAnswers, StalePartials
 
 @dataclass(frozen=True)
 class Refreshed:
-    """What a refresh did, or would do: stale partials and due answers with their reasons, and the two commits."""
+    """The result of a refresh, or of a dry run: stale partials, due answers, their reasons, and the two commits."""
 
     stale: tuple[StalePartials, ...]
     due: tuple[DueAnswers, ...]
@@ -57,7 +57,7 @@ class Refreshed:
 
     @property
     def wrong(self) -> InvalidInput | None:
-        """What kept some queries from being answered; the others are."""
+        """The error that kept some queries from being answered; the others are."""
         found = [one for one in (self.misread, *self.failed) if one]
         if len(found) < 2:
             return found[0] if found else None
@@ -66,7 +66,7 @@ class Refreshed:
         )
 
     def summary(self) -> dict[str, Any]:
-        """What it did, without its slots: the same size for one and for thousands."""
+        """The result without its slots: the same size for one and for thousands."""
         return {
             "queries": self.names_due,
             "answers_given": self.answers_given,

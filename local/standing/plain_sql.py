@@ -1,4 +1,4 @@
-"""What a query means, as plain SQL for one report: it runs as it is printed, over the archive's view `live`.
+"""A query's meaning as plain SQL for one report: it runs as it is printed, over the archive's view `live`.
 
 `live` holds what has not expired, so it gives the answer of a query that counts the living, and of another one as
 long as all records of its window are alive.
@@ -56,7 +56,7 @@ def _lacking(query: Query) -> Iterator[str]:
 
 
 def _conditions(query: Query, axis: TimeAxis, time: str, at_us: int) -> Iterator[str]:
-    """Which records count."""
+    """The conditions by which a record counts."""
     terms, report = query.terms, _moment(at_us)
     if terms.window_us is not None:
         yield f"{time} >= {report} - {_interval(terms.window_us)}"

@@ -1,12 +1,12 @@
 """A refresh: what is stale is found by comparison, partials are made again, then answers; one commit for each.
 
 Killed anywhere, it leaves what is committed, and the next one finds the rest. Two at once compare the same, and whoever
-commits second has nothing left to bring; who knows less of the source compares anew (`precedence.py`).
+commits second has nothing left to bring; a refresh with an older view compares again (`overtaken.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -20,7 +20,7 @@ from tidewheel.commits.fail_points import reach
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.answers.erased_answers import erasing, not_met, remaining
-from tidewheel.local.answers.give import Folds, Giving
+from tidewheel.local.answers.give import Giving, Sources
 from tidewheel.local.answers.owed_slots import owed_of
 from tidewheel.local.answers.technique_states import KeptStates
 from tidewheel.local.answers.unchanged import corrected
@@ -28,7 +28,7 @@ from tidewheel.local.derived.batch_reader import SlotReader, present_us, reader_
 from tidewheel.local.derived.budget import Budget, Left
 from tidewheel.local.derived.follow_undo import follow_undo
 from tidewheel.local.derived.neighbours import derived_job, is_there
-from tidewheel.local.derived.overtaken import Overtaken, Precedence
+from tidewheel.local.derived.overtaken import KnownVersions, Overtaken
 from tidewheel.local.derived.put import PartRows, put
 from tidewheel.local.derived.remove import parts_beside, remove_parts
 from tidewheel.local.partials.make import BatchFolder
@@ -40,11 +40,11 @@ from tidewheel.local.standing.nodes import ALONE, Node, check_node, without_othe
 from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.local.standing.statistics import known_of
 from tidewheel.queries.planning.standing_trees import planned_by
-from tidewheel.queries.standing.bounds import reports_missing
+from tidewheel.queries.standing.bounds import guard_reports, reports_missing
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.reflection import reflections
 from tidewheel.queries.standing.staleness import DueAnswers, StalePartials, due_answers, slots_past
-from tidewheel.queries.standing.tree import Assignment, Kept, assigned
+from tidewheel.queries.standing.tree import Assignment, StoredTrees, assigned
 from tidewheel.storage.ledger_store import ledger_of
 from tidewheel.storage.newest import Newest
 
@@ -100,7 +100,7 @@ class Refresh:
         self.dropped += remove_parts(self.answers, self._parts)
         for job in (self.partials, self.answers):
             follow_undo(job, self.job, self.queries)
-        self.precedence = Precedence(self.job, (self.partials, self.answers))
+        self.known = KnownVersions(self.job, (self.partials, self.answers))
         reader = reader_of(self.job)
         assignment = without_others(assignment, self.node, self.job, self.queries)
         stale, made, folder = self._make_partials(reader, assignment)
@@ -124,16 +124,16 @@ class Refresh:
         return frozenset(query.part for query in self.queries)
 
     def plan(self, queries: Sequence[Query]) -> list[list[Query]]:
-        """Who shares, of queries that no tree serves yet."""
+        """Group the queries that no tree serves yet: each group is to share one."""
         return planned_by(self.planner, lambda some: known_of(self.job, some), Random(SEED).randrange)(queries)
 
     def assignment(self) -> Assignment:
-        """Which tree serves whom, or will after a refresh."""
+        """The tree that serves each query, or will after a refresh."""
         life_us = self.job.snapshot().definition.max_lifetime_us
         return assigned(self.queries, life_us, self.kept, self.plan)
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> StoredTrees:
         """The trees that are there."""
         return kept_trees(self.partials)
 
@@ -142,7 +142,7 @@ class Refresh:
         return present_us(self.job, reader)
 
     def compare(self) -> Refreshed:
-        """What a refresh would do; answers are told as far as the partials that are there tell it."""
+        """Tell what a refresh would do; of answers, as far as the stored partials tell it."""
         reader, assignment = reader_of(self.job), self.assignment()
         source = reader.snapshot.definition
         reader = reader.observed(slots_observed(source, assignment))
@@ -162,7 +162,7 @@ class Refresh:
     def _make_partials(
         self, reader: SlotReader, assignment: Assignment
     ) -> tuple[list[StalePartials], Outcome | None, BatchFolder]:
-        ledger = ledger_of(self.precedence.checked(self.partials))
+        ledger = ledger_of(self.known.checked(self.partials))
         source = reader.state.ledger
         axis, now_us = reader.snapshot.definition.axis, present_us(self.job, reader)
         stale = stale_now(self.job, reader, ledger, assignment.trees, self.again)
@@ -178,8 +178,8 @@ class Refresh:
         self.waiting = [one for one in stale if one.key not in batches.lineages and one.tree not in folder.failed]
         stale = [one for one in stale if one.key in batches.lineages]
         self.watch.lap("partials")
-        made = put(self.partials, batches, source.watermark, again=bool(self.again), check=self.precedence.check)
-        self.precedence.went_on(self.partials, made)
+        made = put(self.partials, batches, source.watermark, again=bool(self.again), check=self.known.check)
+        self.known.went_on(self.partials, made)
         self.watch.lap("commit_partials")
         return stale, made, folder
 
@@ -192,25 +192,25 @@ class Refresh:
         self.watch.lap("compare")
         if self.budget.seconds is not None:
             # Before any younger answer makes the query look like one that has all.
-            self.precedence.went_on(self.answers, self._tell_owed(giving))
+            self.known.went_on(self.answers, self._tell_owed(giving))
         giving.run()
         self.watch.lap("fold")
         self.failed += giving.failed
-        giving.folds.states.keep({query.part for query in self.queries if query.technique})
+        giving.sources.states.keep({query.part for query in self.queries if query.technique})
         self.left = giving.left
         given, outcome = self._commit_answers(reader, giving)
         self._tell_owed(giving)
         return given, outcome
 
     def _giving(self, reader: SlotReader, assignment: Assignment, folder: BatchFolder) -> Giving:
-        partials, answers = self.precedence.checked(self.partials), self.precedence.checked(self.answers)
+        partials, answers = self.known.checked(self.partials), self.known.checked(self.answers)
         state = answer_state(self.job, reader, ledger_of(answers), self.queries, self.again)
         reflected = reflections(state.axis, ledger_of(partials), assignment)
         states = KeptStates(self.answers.location, reflected, partials.watermark)
-        folds = Folds(folder, partial(self.rows.of, partials), states, reflected)
+        sources = Sources(folder, partial(self.rows.of, partials), states, reflected)
         asked = [query for query in self.queries if query.name in assignment.tree_of]
         owed = owed_of(answers.definition.derived, {query.part for query in asked})
-        return Giving(asked, assignment, state, folds, self.waiting, self.budget, owed)
+        return Giving(asked, assignment, state, sources, self.waiting, self.budget, owed)
 
     def _commit_answers(self, reader: SlotReader, giving: Giving) -> tuple[list[DueAnswers], Outcome | None]:
         """One commit: what was folded comes, and keys that were forgotten since leave. Cost of that: all answers, once
@@ -227,28 +227,27 @@ class Refresh:
         self.rows.let_go()
         parts = {part for _, part in lineages}
         past = slots_past(giving.state, [query for query in giving.queries if query.part in parts])
-        batches, check = PartRows(rows, lineages), self.precedence.check
+        batches, check = PartRows(rows, lineages), self.known.check
         erased = erasing(self.answers, self.queries, reader.snapshot)
         outcome = put(self.answers, batches, watermark, again=bool(self.again), past=past, check=check, erasing=erased)
         self.watch.lap("commit_answers")
         return given, outcome
 
     def _young(self, giving: Giving) -> dict[str, int]:
-        """By part, from when on its answers are corrected; what is asked for again is, however old."""
+        """The moment from which answers of each part are corrected; redone ones are, however old."""
         now_us = giving.state.now_us
         return {one.part: 0 if self.again else now_us - one.terms.revise_us for one in giving.queries}
 
     def _tell_owed(self, giving: Giving) -> Outcome | None:
-        """What there was no time for of older answers, for the next refresh."""
+        """Write down for the next refresh which older answers are still owed."""
         return tell_owed(self.answers, {query.part for query in giving.queries}, giving.owed)
 
 
-def refresh(
-    job: ArchiveJob, queries: Sequence[Query], progress: Callable[[str], None] = lambda step: None
-) -> Refreshed:
-    """Bring an archive's standing queries up to date; what kept some from being answered is raised in the end."""
-    progress("comparing")
-    done = Refresh(job, queries).run()
-    if done.wrong:
-        raise done.wrong
-    return done
+def guard_refresh(job: ArchiveJob, queries: list[Query], *, allow_many: bool) -> None:
+    """Refuse a refresh that would give very many answers."""
+    snapshot, answers = job.snapshot(), derived_job(job, "answers")
+    given = ledger_of(answers.snapshot()) if is_there(answers) else Ledger()
+    definition = snapshot.definition
+    confirm = job.source_command("refresh", definition.name, "--allow-many")
+    ledger = ledger_of(snapshot)
+    guard_reports(definition.name, definition.axis, ledger, given, queries, confirm=confirm, allow_many=allow_many)

@@ -1,4 +1,4 @@
-"""What an archive tells of its records, for the costs of plans: how many come, how many satisfy and differ by what."""
+"""Statistics of an archive's records for the costs of plans: how many come, how many satisfy a predicate or differ."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def known_of(job: ArchiveJob, queries: Sequence[Query], rate: Fraction | None = 
 
 
 def rate_of(ledger: Ledger, axis: TimeAxis) -> Fraction:
-    """Of the last slots; of an archive to which nothing came yet, next to nothing."""
+    """The rate of the last slots; of an archive without any, next to nothing."""
     records = sorted(ledger.records.items())[-SLOTS_LAST:]
     rows = sum(record.rows_in for _, record in records)
     return Fraction(max(rows, 1), max(len(records), 1) * axis.interval_us)

@@ -39,7 +39,7 @@ class KeptQueries:
 
 
 def with_queries(told: Mapping[str, Any], queries: Iterable[Query], files: str = "") -> dict[str, Any]:
-    """What is told of an archive, the queries that it is derived by, and the digest of the query files."""
+    """Add the queries that an archive is derived by, and the digest of the query files, to its definition."""
     queries = list(queries)
     text = json.dumps([query.to_json() for query in queries], sort_keys=True)
     digests = b"".join(bytes.fromhex(query.text).rjust(DIGEST_BYTES, b"\0") for query in queries)
@@ -71,7 +71,7 @@ def files_in(derived: str) -> str:
 
 
 def says_the_same(derived: str, other: str) -> bool:
-    """Whether two definitions say the same: not every zlib packs it alike."""
+    """Tell whether two definitions say the same: not every zlib packs it alike."""
     return derived == other or _unpacked(json.loads(derived)) == _unpacked(json.loads(other))
 
 

@@ -21,7 +21,7 @@ SCHEMA = "answers"
 
 
 def answer_views(answers: Snapshot, source: Sql) -> dict[str, Sql]:
-    """By name, a SELECT of each query's answers from what shows the live rows of the answers archive."""
+    """A SELECT of each query's answers, by name, from what shows the live rows of the answers archive."""
     return {
         f"{SCHEMA}.{query.name}": _select(answers, query, source, quote_identifier) for query in stored_queries(answers)
     }

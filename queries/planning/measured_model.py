@@ -14,7 +14,7 @@ from math import gcd, lcm
 from tidewheel.indexing.cost import medium
 from tidewheel.queries.planning.cost_model import FLOAT_GAIN_MIN, Cost, ModelMaker
 from tidewheel.queries.planning.phases import Phases
-from tidewheel.queries.planning.population import Estimate, Fragments, Kept
+from tidewheel.queries.planning.population import Detail, Estimate, Fragments
 from tidewheel.queries.planning.workload import Workload
 from tidewheel.queries.signatures import EVERY_ROW, PREDICATES_MAX
 
@@ -71,7 +71,7 @@ EDGES_MAX = 1_000_000
 
 @dataclass(frozen=True)
 class MeasuredState:
-    kept: Kept
+    kept: Detail
     longest: int  # range: what a refresh reads
     reports: int  # per common period
     answers: int  # rows of reports per common period
@@ -90,12 +90,12 @@ class MeasuredModel:
     def __init__(self, workload: Workload, estimate: Estimate, constants: Constants) -> None:
         self._workload, self._estimate, self._constants = workload, estimate, constants
         self._length, self._rate = workload.space.length, float(workload.rate)
-        self._known: dict[tuple[int, Kept], tuple[float, float]] = {}
+        self._known: dict[tuple[int, Detail], tuple[float, float]] = {}
         self.once: Cost = constants.refresh_ns / constants.refresh
 
     def start(self, position: int) -> MeasuredState:
         request = self._workload.requests[position]
-        kept = Kept(frozenset({request.predicate}), request.groups)
+        kept = Detail(frozenset({request.predicate}), request.groups)
         records = self._workload.rate * request.window.length
         rows = self._estimate.entries(kept, request.predicate, Fragments(_NO_PHASES, records))
         reports = self._length // request.window.slide
@@ -139,14 +139,14 @@ class MeasuredModel:
             answers=state.answers / self._length,
         )
 
-    def _without_reports(self, count: int, kept: Kept) -> tuple[float, float]:
+    def _without_reports(self, count: int, kept: Detail) -> tuple[float, float]:
         """Return the cost that depends on edges and `kept` alone, and the partial rows per unit that are read again."""
         constants = self._constants
         predicates, rows, read = self._predicates_and_rows(count, kept)
         amounts = Amounts(1 / constants.refresh, self._rate, self._rate * predicates, rows, 0.0, 0.0, 0.0)
         return amounts.priced(constants), read
 
-    def _predicates_and_rows(self, count: int, kept: Kept) -> tuple[int, float, float]:
+    def _predicates_and_rows(self, count: int, kept: Detail) -> tuple[int, float, float]:
         """How many predicates there are, and per unit the partial rows and those of them that are read again."""
         predicates = len(kept.predicates - {EVERY_ROW})
         if predicates > PREDICATES_MAX:

@@ -13,7 +13,7 @@ Draw = Callable[[int], int]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Sharing:
     planner: str
     trees: tuple[tuple[str, ...], ...]  # names of requests
     cost: Fraction | float
@@ -29,11 +29,11 @@ class Planner:
     trees: Callable[[Loom, Draw], list[Tree]]
     requests_max: int | None = None  # more than that take too long
 
-    def plan(self, loom: Loom, draw: Draw) -> Plan:
+    def plan(self, loom: Loom, draw: Draw) -> Sharing:
         before = loom.evaluations
         trees = in_order(self.trees(loom, draw)) if loom.singles else []
         names = [one.name for one in loom.workload.requests]
-        return Plan(
+        return Sharing(
             self.name,
             tuple(tuple(names[position] for position in tree.members) for tree in trees),
             loom.model.shown(loom.cost_of(trees)),

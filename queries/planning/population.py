@@ -18,23 +18,23 @@ from tidewheel.queries.signatures import EVERY_ROW
 
 
 @dataclass(frozen=True)
-class Kept:
+class Detail:
     """The predicates and groups by which a tree keeps its partials."""
 
     predicates: frozenset[str]
     groups: frozenset[str]
 
-    def joined(self, other: Kept) -> Kept:
+    def joined(self, other: Detail) -> Detail:
         if self == other:
             return self
-        return Kept(self.predicates | other.predicates, self.groups | other.groups)
+        return Detail(self.predicates | other.predicates, self.groups | other.groups)
 
 
 class Population(Protocol):
     def share(self, predicates: frozenset[str]) -> Fraction | float:
         """Return the share of records that satisfy at least one of the predicates."""
 
-    def entries(self, kept: Kept, asked: str | None, fragments: Fragments) -> Fraction | float:
+    def entries(self, kept: Detail, asked: str | None, fragments: Fragments) -> Fraction | float:
         """Partial rows per fragment, that a query of this predicate reads; of all predicates for None."""
 
 
@@ -65,7 +65,7 @@ class Sample:
             return Fraction(1)
         return Fraction(sum(bool(row.holds & predicates) for row in self.rows), len(self.rows))
 
-    def entries(self, kept: Kept, asked: str | None, fragments: Fragments) -> Fraction:
+    def entries(self, kept: Detail, asked: str | None, fragments: Fragments) -> Fraction:
         period = period_of(fragments.phases)
         edges = sorted({edge for slide, shift in fragments.phases for edge in range(shift, self.length, slide)})
         found = set()
@@ -100,7 +100,7 @@ class Estimate:
     def groups(self, columns: frozenset[str]) -> float:
         return min(self.groups_max, prod(float(self.distinct.get(column, 1)) for column in sorted(columns)))
 
-    def entries(self, kept: Kept, asked: str | None, fragments: Fragments) -> float:
+    def entries(self, kept: Detail, asked: str | None, fragments: Fragments) -> float:
         key = (kept, asked, fragments.records)
         if key not in self._known:
             groups, records = self.groups(kept.groups), float(fragments.records)
@@ -109,11 +109,11 @@ class Estimate:
             )
         return self._known[key]
 
-    def cells(self, kept: Kept) -> float:
+    def cells(self, kept: Detail) -> float:
         """How many partial rows a fragment has at the most."""
         return self.groups(kept.groups) * len(self._signatures(kept, None))
 
-    def _signatures(self, kept: Kept, asked: str | None) -> list[float]:
+    def _signatures(self, kept: Detail, asked: str | None) -> list[float]:
         """How likely each signature is that the asked query reads."""
         narrowing = sorted(kept.predicates - {EVERY_ROW})
         likely = []

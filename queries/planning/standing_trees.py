@@ -14,13 +14,13 @@ from tidewheel.queries.planning.planners.settle import SETTLE
 from tidewheel.queries.planning.standing_requests import pools, request_of
 from tidewheel.queries.planning.workload import Workload
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.tree import Plan
+from tidewheel.queries.standing.tree import Grouping
 
 DEFAULT = SETTLE.name
 DAY_US = 86_400_000_000
 
 
-def planned_by(planner: str, known: Callable[[Sequence[Query]], Known], draw: Draw) -> Plan:
+def planned_by(planner: str, known: Callable[[Sequence[Query]], Known], draw: Draw) -> Grouping:
     """Return a plan that shares trees by the measured cost.
 
     It asks for figures of records only where there is a choice.

@@ -35,10 +35,10 @@ class Block:
         return Block(self.members + other.members)
 
 
-Plan = tuple[Block, ...]
+Blocks = tuple[Block, ...]
 
 
-def sub_groups(queries: Iterable[Periodic]) -> Plan:
+def sub_groups(queries: Iterable[Periodic]) -> Blocks:
     """Queries of one period together, the shortest first."""
     found: dict[int, list[Periodic]] = {}
     for query in queries:
@@ -90,7 +90,7 @@ def _by_window(blocks: Sequence[Block], costs: RunCosts) -> Fraction:
     return sum((costs.window(window) * due_share(some) for window, some in periods.items()), Fraction(0))
 
 
-def planned(queries: Iterable[Periodic], costs: RunCosts, exact_max: int = EXACT_MAX) -> Plan:
+def planned(queries: Iterable[Periodic], costs: RunCosts, exact_max: int = EXACT_MAX) -> Blocks:
     """The cheapest plan of one group: of all partitions of few sub-groups; of more, by the merge that saves most.
 
     One block for all is always among those compared. Ties: more blocks, then the order of sub-groups.
@@ -104,7 +104,7 @@ def planned(queries: Iterable[Periodic], costs: RunCosts, exact_max: int = EXACT
     return min(_merged(parts, costs), whole, key=lambda plan: rate(plan, costs))
 
 
-def _partitions(parts: Plan) -> Iterator[Plan]:
+def _partitions(parts: Blocks) -> Iterator[Blocks]:
     if not parts:
         yield ()
         return
@@ -118,11 +118,11 @@ def _partitions(parts: Plan) -> Iterator[Plan]:
                 yield (block, *others)
 
 
-def _order(plan: Plan) -> list[tuple[str, ...]]:
+def _order(plan: Blocks) -> list[tuple[str, ...]]:
     return [tuple(one.name for one in block.members) for block in plan]
 
 
-def _merged(parts: Plan, costs: RunCosts) -> Plan:
+def _merged(parts: Blocks, costs: RunCosts) -> Blocks:
     plan, cost = parts, rate(parts, costs)
     while len(plan) > 1:
         tried = [_with_merge(plan, one, other) for one, other in combinations(plan, 2)]
@@ -133,6 +133,6 @@ def _merged(parts: Plan, costs: RunCosts) -> Plan:
     return plan
 
 
-def _with_merge(plan: Plan, one: Block, other: Block) -> Plan:
+def _with_merge(plan: Blocks, one: Block, other: Block) -> Blocks:
     joined = one.joined(other)
     return tuple(joined if block is one else block for block in plan if block is not other)

@@ -18,7 +18,7 @@ Service = Callable[[Sequence[Periodic]], Time]
 
 
 @dataclass(frozen=True)
-class Run:
+class Turn:
     """Tasks that ran together at a version, each with how many updates late it was; `begun` is the clock's time."""
 
     version: int
@@ -40,9 +40,9 @@ class Clock:
     stalled: Collection[int] = ()  # versions at which nothing can run
 
 
-def play(timetable: Timetable, updates: int, service: Service, clock: Clock) -> list[Run]:
+def play(timetable: Timetable, updates: int, service: Service, clock: Clock) -> list[Turn]:
     """All runs that begin before the update after the last one comes."""
-    runs: list[Run] = []
+    runs: list[Turn] = []
     now: Time = clock.between
     while True:
         while now >= (timetable.version + 1) * clock.between:
@@ -55,5 +55,5 @@ def play(timetable: Timetable, updates: int, service: Service, clock: Clock) -> 
             now = (timetable.version + 1) * clock.between
             continue
         cost = service([query for task, _ in chosen for query in task.members])
-        runs.append(Run(timetable.version, tuple((task, max(0, -left)) for task, left in chosen), cost, now))
+        runs.append(Turn(timetable.version, tuple((task, max(0, -left)) for task, left in chosen), cost, now))
         now += cost

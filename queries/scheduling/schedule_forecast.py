@@ -12,7 +12,7 @@ from typing import Any
 from tidewheel.queries.planning.known import Known
 from tidewheel.queries.planning.load import TreeLoad, load_of
 from tidewheel.queries.scheduling.lateness import lateness
-from tidewheel.queries.scheduling.playing import Clock, Run, play
+from tidewheel.queries.scheduling.playing import Clock, Turn, play
 from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts
 from tidewheel.queries.scheduling.schedule_worth import Worth, worth
 from tidewheel.queries.scheduling.schedulers import SCHEDULERS, Scheduler, scheduler_named
@@ -88,7 +88,7 @@ class _Load:
         load = self.trees[self.tree_of[queries[0].name]]
         return int(load.slot_ns * max(one.window for one in queries) + sum(load.report_ns[one.name] for one in queries))
 
-    def played(self, scheduler: Scheduler, budget_ns: int) -> list[Run]:
+    def played(self, scheduler: Scheduler, budget_ns: int) -> list[Turn]:
         tasks = []
         for tree, group in self.groups.items():
             tasks += scheduler.tasks({tree: group}, self.costs(tree))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from tidewheel.queries.scheduling.playing import Run
+from tidewheel.queries.scheduling.playing import Turn
 from tidewheel.queries.scheduling.run_costs import Periodic
 
 
@@ -21,7 +21,7 @@ class Worth:
     latency: float  # updates beyond the period, per answer, averaged over queries
 
 
-def worth(runs: Iterable[Run], queries: Iterable[Periodic], after: int, updates: int) -> Worth:
+def worth(runs: Iterable[Turn], queries: Iterable[Periodic], after: int, updates: int) -> Worth:
     """Measure the versions (after, updates]; gaps begin with the last run before, or with the beginning."""
     ran: dict[str, list[int]] = {}
     for run in runs:

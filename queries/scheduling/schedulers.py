@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.scheduling.blocks import EXACT_MAX, Block, Plan, planned, sub_groups
+from tidewheel.queries.scheduling.blocks import EXACT_MAX, Block, Blocks, planned, sub_groups
 from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts
 from tidewheel.queries.scheduling.tasks import Company, CountDown, Deadlines, Mode, Rules, Task, Timetable
 
 Groups = Mapping[str, Iterable[Periodic]]
 
 
-def one_block(queries: Iterable[Periodic], costs: RunCosts, exact_max: int) -> Plan:
+def one_block(queries: Iterable[Periodic], costs: RunCosts, exact_max: int) -> Blocks:
     members = tuple(queries)
     return (Block(members),) if members else ()
 
 
-def by_period(queries: Iterable[Periodic], costs: RunCosts, exact_max: int) -> Plan:
+def by_period(queries: Iterable[Periodic], costs: RunCosts, exact_max: int) -> Blocks:
     return sub_groups(queries)
 
 
@@ -29,7 +29,7 @@ def by_period(queries: Iterable[Periodic], costs: RunCosts, exact_max: int) -> P
 class Scheduler:
     name: str
     about: str
-    blocks: Callable[[Iterable[Periodic], RunCosts, int], Plan]
+    blocks: Callable[[Iterable[Periodic], RunCosts, int], Blocks]
     company: Company
 
     def tasks(self, groups: Groups, costs: RunCosts, exact_max: int = EXACT_MAX) -> list[Task]:

@@ -15,7 +15,7 @@ from typing import Any
 from tidewheel.indexing.core.slots import TimeAxis, iso
 from tidewheel.queries.scheduling.schedule_forecast import Scheduled
 from tidewheel.queries.standing.query import Query
-from tidewheel.queries.standing.tree import Assignment, Kept, window_of
+from tidewheel.queries.standing.tree import Assignment, StoredTrees, window_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class WhatIf:
 class Stored:
     """The state before the new queries: trees, the present, and whether a slot's batch can still be read whole."""
 
-    kept: Kept
+    kept: StoredTrees
     axis: TimeAxis
     life_us: int
     present_us: int

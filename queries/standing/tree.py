@@ -132,7 +132,7 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredTrees:
     """Trees whose partials are stored, and which of them each part was answered from."""
 
     trees: tuple[Tree, ...] = ()
@@ -150,8 +150,8 @@ class Kept:
         return next((tree for tree in able if tree.name == own), able[0] if able else None)
 
 
-NOTHING_KEPT = Kept()
-Plan = Callable[[Sequence[Query]], list[list[Query]]]
+NO_TREES = StoredTrees()
+Grouping = Callable[[Sequence[Query]], list[list[Query]]]
 """Queries, in groups that are to share a tree: those of a group must be of one kind (`kind_of`)."""
 
 
@@ -179,7 +179,9 @@ def _columns(query: Query) -> frozenset[str]:
     return frozenset(one.sql for one in query.groups)
 
 
-def assigned(queries: Iterable[Query], life_us: int, kept: Kept = NOTHING_KEPT, plan: Plan = by_group_by) -> Assignment:
+def assigned(
+    queries: Iterable[Query], life_us: int, kept: StoredTrees = NO_TREES, plan: Grouping = by_group_by
+) -> Assignment:
     """Trees for queries: one that is kept where it serves, so that nothing is folded twice; for all others, as planned.
 
     `life_us` is the longest life of a record. Trees that serve nobody are left out.

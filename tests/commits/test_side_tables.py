@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from tests.support.archives.refreshed_archive import refresh
 from tests.support.archives.small_archive import HOUR_US, MINUTE_US, SmallArchive, generation_of
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.clock import now_us
@@ -26,7 +27,6 @@ from tidewheel.indexing.rules.findings import Flaw
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.statements.select_parser import SelectParser
 from tidewheel.sql.statements.selects import read_query, settled

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.support.archives.asked_archive import asked_archive, events
 from tests.support.archives.toml_archives import TomlArchive, first_slot_fed
 from tests.support.services.dag_runs import K, context_of, dags_of, pytestmark, tide, work
 from tests.support.walk import walk
@@ -109,6 +110,16 @@ def test_from_airflow(tide: TomlArchive) -> None:
     context = context_of(tide, K + 1)
     context["dag"] = operator.dag
     check("update (Airflow)", lambda: operator.execute(context))
+
+
+def test_refresh_and_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refresh of one more slot, where partials and answers are there."""
+    monkeypatch.setenv("TIDEWHEEL_ARCHIVES", str(tmp_path / "archives"))
+    archive = asked_archive(tmp_path)
+    said("refresh", "m")()
+    archive.update({6: events(6)})
+    check("refresh", said("refresh", "m"))
+    check("ask", said("ask", "m", "total"))
 
 
 def test_the_page_names_files_that_are_there_each_once() -> None:

@@ -22,7 +22,7 @@ from tidewheel.queries.planning.measured_model import Constants, measured_model
 from tidewheel.queries.planning.omegas import OMEGAS, Form, true_operand_rate
 from tidewheel.queries.planning.phases import phases_of
 from tidewheel.queries.planning.planners.settle import searched
-from tidewheel.queries.planning.population import Estimate, Fragments, Kept, Sample, SampleRow
+from tidewheel.queries.planning.population import Detail, Estimate, Fragments, Sample, SampleRow
 from tidewheel.queries.planning.workload import Request, Workload
 from tidewheel.queries.shared_plan import SharedPlan, build_shared_plan
 from tidewheel.queries.technique import Technique
@@ -72,7 +72,7 @@ def test_predicates_and_groups() -> None:
     for bit, (window, answers) in enumerate(zip(windows, GROUPED_TREE["answers"], strict=True)):
         for report, groups in answers.items():
             assert _answer(windows, table, bit, window, int(report)) == [tuple(group) for group in groups]
-    kept = Kept(frozenset(GROUPED_TREE["predicates"]), frozenset("k"))
+    kept = Detail(frozenset(GROUPED_TREE["predicates"]), frozenset("k"))
     fragments = Fragments(frozenset().union(*map(phases_of, windows)), Fraction(2))
     entries = [sample.entries(kept, one.predicate, fragments) for one in requests]
     assert entries == [Fraction(figure) for figure in GROUPED_TREE["entries"]]
@@ -215,7 +215,7 @@ def test_estimates_are_near_samples() -> None:
     estimate, sample = Estimate({"tcp": 0.6}, {"src": 20}), Sample(rows, 4000)
     fragments = Fragments(frozenset({(25, 0)}), Fraction(25))
     for predicates in (frozenset({"tcp"}), frozenset({"tcp", ""}), frozenset({""})):
-        kept = Kept(predicates, frozenset({"src"}))
+        kept = Detail(predicates, frozenset({"src"}))
         assert estimate.share(predicates) == pytest.approx(float(sample.share(predicates)), rel=0.03)
         for asked in (None, *predicates):
             exact = float(sample.entries(kept, asked, fragments))

@@ -35,7 +35,7 @@ from tidewheel.queries.planning.population import Estimate
 from tidewheel.queries.planning.standing_requests import pools
 from tidewheel.queries.planning.standing_trees import planned_by
 from tidewheel.queries.standing.query import Call, Query
-from tidewheel.queries.standing.tree import Kept, Tree, assigned, by_group_by, kind_of
+from tidewheel.queries.standing.tree import StoredTrees, Tree, assigned, by_group_by, kind_of
 
 KNOWN = Known(Fraction(20, MINUTE_US), Estimate({"i > 2": 0.5, "k = 'a'": 0.3}, {"k": 3, "b": 2}), MINUTE_US)
 
@@ -105,11 +105,13 @@ def test_one_query_of_many_changes_and_no_other_tree_does() -> None:
     plan = planned_by("", lambda _: KNOWN, chance_of(1))
     before = assigned(many(200), 3 * MINUTE_US, plan=plan)
     homes = {query.part: before.tree_of[query.name] for query in many(200)}
-    after = assigned(many(200, changed=7), 3 * MINUTE_US, Kept(before.trees, homes), plan)
+    after = assigned(many(200, changed=7), 3 * MINUTE_US, StoredTrees(before.trees, homes), plan)
     moved = [name for name, tree in after.tree_of.items() if before.tree_of[name] != tree]
     assert moved == ["q7"]
     assert {tree.name for tree in before.trees} < {tree.name for tree in after.trees}
-    again = assigned(many(200), 3 * MINUTE_US, Kept(before.trees, homes), lambda queries: pytest.fail("planned anew"))
+    again = assigned(
+        many(200), 3 * MINUTE_US, StoredTrees(before.trees, homes), lambda queries: pytest.fail("planned anew")
+    )
     assert again == before
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.models.planning import pages, vectors
 from tidewheel.indexing.errors import InvalidInput
-from tidewheel.queries.scheduling.blocks import Block, Plan, planned, rate, sub_groups
+from tidewheel.queries.scheduling.blocks import Block, Blocks, planned, rate, sub_groups
 from tidewheel.queries.scheduling.lateness import lateness
-from tidewheel.queries.scheduling.playing import Clock, Run, play
+from tidewheel.queries.scheduling.playing import Clock, Turn, play
 from tidewheel.queries.scheduling.run_costs import Periodic, RunCosts, SynopsisKind
 from tidewheel.queries.scheduling.schedule_worth import Worth, worth
 from tidewheel.queries.scheduling.schedulers import SCHEDULERS, scheduler_named
@@ -28,7 +28,7 @@ COSTS = RunCosts()
 ENOUGH = 10**9
 
 
-def blocks_of(periods: list[list[int]]) -> Plan:
+def blocks_of(periods: list[list[int]]) -> Blocks:
     return tuple(Block(tuple(one for one in G1 if one.period in some)) for some in periods)
 
 
@@ -61,20 +61,20 @@ def test_work_of_one_common_period(vector: dict[str, Any]) -> None:
     )
 
 
-def played(name: str, updates: int, capacity: int = ENOUGH, stalled: Sequence[int] = (), **how: Any) -> list[Run]:
+def played(name: str, updates: int, capacity: int = ENOUGH, stalled: Sequence[int] = (), **how: Any) -> list[Turn]:
     scheduler = scheduler_named(name)
     timetable = scheduler.timetable(scheduler.tasks({"G1": G1}, COSTS), **how)
     return play(timetable, updates, COSTS.run, Clock(capacity, stalled=stalled))
 
 
-def shown(runs: list[Run], names: dict[str, str]) -> str:
+def shown(runs: list[Turn], names: dict[str, str]) -> str:
     def one(task: Task, late: int) -> str:
         return names.get(str(task.period), task.name) + (f"({late})" if late else "")
 
     return " ".join(f"{run.version}:{'+'.join(one(*pair) for pair in by_lateness(run))}" for run in runs)
 
 
-def by_lateness(run: Run) -> list[tuple[Task, int]]:
+def by_lateness(run: Turn) -> list[tuple[Task, int]]:
     return sorted(run.tasks, key=lambda pair: -pair[1])
 
 

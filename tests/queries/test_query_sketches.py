@@ -21,7 +21,7 @@ from tests.standing.test_standing_partials import AXIS, COLUMNS, MINUTE_US, buil
 from tests.support.archives.asked_archive import asked_archive
 from tests.support.archives.local_archive import LocalArchive
 from tests.support.archives.refreshed_archive import COLUMNS as EVENTS
-from tests.support.archives.refreshed_archive import event
+from tests.support.archives.refreshed_archive import event, refresh
 from tests.support.models.query_operations import APPROXIMATE, Case
 from tests.support.services.lacking import environment_without, tidewheel_in
 from tidewheel.indexing.errors import InvalidInput
@@ -35,7 +35,6 @@ from tidewheel.local.partials.partial_store import digests
 from tidewheel.local.partials.quantile_sketches import KllSketches
 from tidewheel.local.standing.ask import ask, with_errors
 from tidewheel.local.standing.derived_audit import derived_findings
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.aggregates import HOLISTIC, Argument, ArgumentKind, aggregate
 from tidewheel.queries.choice import choose
 from tidewheel.queries.operation import Aggregate

@@ -14,14 +14,13 @@ from tests.support.archives import local_archive
 from tests.support.archives.asked_archive import QUERIES, asked_archive, events
 from tests.support.archives.columns import column
 from tests.support.archives.local_archive import MINUTE_US, LocalArchive
-from tests.support.archives.refreshed_archive import COLUMNS, OVER_3M, TOTAL, answers, event
+from tests.support.archives.refreshed_archive import COLUMNS, OVER_3M, TOTAL, answers, event, refresh
 from tidewheel.cli import main
 from tidewheel.commits.accounting import bare_receipt
 from tidewheel.commits.attempt_id import new_attempt
 from tidewheel.commits.commit import commit_schema
 from tidewheel.indexing.core.receipts import Deed
 from tidewheel.local.rows import in_schema
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.statements.select_parser import SelectParser

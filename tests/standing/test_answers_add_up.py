@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from tests.support.archives.local_archive import LocalArchive
-from tests.support.archives.refreshed_archive import audit_is_clean, event, query_of
+from tests.support.archives.refreshed_archive import audit_is_clean, event, query_of, refresh
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.operations.forget import forget
 from tidewheel.indexing.core.slots import micros
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.stored_columns import answer_columns
 from tidewheel.local.rows import file_schema, rows_of
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.storage.snapshot import open_snapshot
 

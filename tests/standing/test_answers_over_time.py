@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
+from tests.support.archives.refreshed_archive import refresh
 from tidewheel.commits.operations.undo import undo
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.local.standing.ask import ask
 from tidewheel.local.standing.compile import understood
 from tidewheel.local.standing.explain import explained
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 

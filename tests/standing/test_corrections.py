@@ -11,13 +11,12 @@ import pyarrow as pa
 import pytest
 
 from tests.support.archives.local_archive import LocalArchive
-from tests.support.archives.refreshed_archive import answers, event, query_of
+from tests.support.archives.refreshed_archive import answers, event, query_of, refresh
 from tidewheel.local.derived.batch_reader import reader_of
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.make import BatchFolder
 from tidewheel.local.partials.partial_store import digests
 from tidewheel.local.partials.stored_trees import kept_trees
-from tidewheel.local.standing.refresh import refresh
 
 BY_KEY = query_of(
     "by_key", 'select = "sum(v) as total"\ngroup_by = ["k"]\nwindow = "2m"\nslide = "1m"\nrevise = "5m"\nkeep = "1h"'

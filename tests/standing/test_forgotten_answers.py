@@ -20,6 +20,7 @@ from tests.support.archives.refreshed_archive import (
     audit_is_clean,
     event,
     query_of,
+    refresh,
     vacuum_everything,
 )
 from tidewheel.cli import main
@@ -28,7 +29,6 @@ from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.lost_rows import slots_losing
 from tidewheel.local.standing.derived_audit import derived_findings
 from tidewheel.local.standing.outcome import Refreshed
-from tidewheel.local.standing.refresh import refresh
 
 
 def test_a_forgotten_key_leaves_answers_of_any_age(tmp_path: Path) -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.archives.local_archive import MINUTE_US, LocalArchive
-from tests.support.archives.refreshed_archive import answers, audit_is_clean, event, query_of
+from tests.support.archives.refreshed_archive import answers, audit_is_clean, event, query_of, refresh
 from tidewheel.commits.operations.undo import undo
 from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.slots import TimeAxis
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.standing.outcome import Refreshed
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing import staleness
 from tidewheel.queries.standing.bounds import reports_missing
 from tidewheel.storage.ledger_store import ledger_of

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
-from tests.support.archives.refreshed_archive import answers, audit_is_clean, query_of
+from tests.support.archives.refreshed_archive import answers, audit_is_clean, query_of, refresh
 from tidewheel.local.answers.ways import way_of
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.outcome import Refreshed
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 
 SEED = 20261119

@@ -15,13 +15,13 @@ import tidewheel
 from tests.support.archives.asked_archive import answers as all_answers
 from tests.support.archives.asked_archive import asked_archive, told
 from tests.support.archives.local_archive import LocalArchive
-from tests.support.archives.refreshed_archive import BY_KEY, TOTAL, answers, event, query_of
+from tests.support.archives.refreshed_archive import BY_KEY, TOTAL, answers, event, query_of, refresh
 from tidewheel.cli import main
 from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.answers.answer_store import stored_answers
 from tidewheel.local.partials.partial_store import stored_partials
-from tidewheel.local.standing.refresh import Refresh, refresh
+from tidewheel.local.standing.refresh import Refresh
 from tidewheel.queries.standing.staleness import AGAIN
 
 NAMES = ("total", "by_key", "alive")

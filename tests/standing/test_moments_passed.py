@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 
 from tests.support.archives.local_archive import MINUTE_US, LocalArchive
-from tests.support.archives.refreshed_archive import ALIVE, TOTAL, answers, audit_is_clean, event, query_of
+from tests.support.archives.refreshed_archive import ALIVE, TOTAL, answers, audit_is_clean, event, query_of, refresh
 from tidewheel.commits.operations.expire import expire
 from tidewheel.indexing.core.definition import Clock
 from tidewheel.indexing.core.guards import Confirmations
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.standing.ask import ask
-from tidewheel.local.standing.explain import guard_refresh, standing
+from tidewheel.local.standing.explain import standing
 from tidewheel.local.standing.outcome import Refreshed
-from tidewheel.local.standing.refresh import refresh
+from tidewheel.local.standing.refresh import guard_refresh
 from tidewheel.queries.standing.query import Query
 
 FAR = Confirmations(allow_future=True, allow_jump=True)

@@ -9,7 +9,8 @@ import pytest
 
 from tests.standing.test_standing_real_histories import Played, play
 from tests.support.archives.local_archive import LocalArchive
-from tidewheel.local.standing.refresh import Refresh, refresh
+from tests.support.archives.refreshed_archive import refresh
+from tidewheel.local.standing.refresh import Refresh
 from tidewheel.sql.reader import Reader
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.archives.local_archive import MINUTE_US, LocalArchive
-from tests.support.archives.refreshed_archive import TOTAL, audit_is_clean, event, query_of
+from tests.support.archives.refreshed_archive import TOTAL, audit_is_clean, event, query_of, refresh
 from tidewheel.commits.operations.forget import forget
 from tidewheel.indexing.core.definition import DERIVED_KINDS
 from tidewheel.indexing.rules.health import PendingErasure
 from tidewheel.indexing.rules.pending_erasure import pending_erasure
 from tidewheel.local.derived.neighbours import derived_job
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 from tidewheel.storage.ledger_store import all_receipts, ledger_of
 

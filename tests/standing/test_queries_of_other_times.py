@@ -10,12 +10,11 @@ import pytest
 
 from tests.support.archives.asked_archive import QUERIES, asked_archive, events, told
 from tests.support.archives.local_archive import MINUTE_US, LocalArchive
-from tests.support.archives.refreshed_archive import ALIVE, BY_KEY, COLUMNS, TOTAL, answers, event, query_of
+from tests.support.archives.refreshed_archive import ALIVE, BY_KEY, COLUMNS, TOTAL, answers, event, query_of, refresh
 from tests.support.services.lacking import environment_without, tidewheel_in
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.stored_trees import kept_trees
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Call, Named, Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.statements.select_parser import SelectParser

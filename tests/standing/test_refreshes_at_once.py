@@ -102,7 +102,7 @@ def test_an_undo_that_another_refresh_followed_since(tmp_path: Path, monkeypatch
     Refresh(archive.job, QUERIES).run()
     archive.update({3: [event(3, 10)]})
     Refresh(archive.job, QUERIES).run()
-    held_up(monkeypatch, "Precedence", lambda: undo(archive.job))
+    held_up(monkeypatch, "KnownVersions", lambda: undo(archive.job))
     held_up(monkeypatch, "put", Refresh(archive.job, QUERIES).run)
     Refresh(archive.job, QUERIES).run()
     assert totals(archive) == [1, 2, 3]

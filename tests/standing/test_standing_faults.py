@@ -11,14 +11,22 @@ import pytest
 
 from tests.support.archives.byte_search import holders
 from tests.support.archives.local_archive import LocalArchive
-from tests.support.archives.refreshed_archive import ALIVE, BY_KEY, TOTAL, answers, audit_is_clean, event, query_of
+from tests.support.archives.refreshed_archive import (
+    ALIVE,
+    BY_KEY,
+    TOTAL,
+    answers,
+    audit_is_clean,
+    event,
+    query_of,
+    refresh,
+)
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.operations.forget import forget
 from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.standing.outcome import Refreshed
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.query import Query
 
 QUERIES = [TOTAL, BY_KEY, ALIVE]

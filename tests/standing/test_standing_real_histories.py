@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
-from tests.support.archives.refreshed_archive import COLUMNS, answers, audit_is_clean
+from tests.support.archives.refreshed_archive import COLUMNS, answers, audit_is_clean, refresh
 from tests.support.archives.spark_fed import SparkFedArchive
 from tests.support.models.asked_oracle import asked
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
@@ -23,7 +23,6 @@ from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.fold import AT
 from tidewheel.local.partials.stored_trees import kept_trees
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.standing.answer_oracle import Asked, StreamRecord, answer
 from tidewheel.queries.standing.lineage import PartialLineage
 from tidewheel.queries.standing.query import Query

@@ -18,13 +18,13 @@ from tests.support.archives.refreshed_archive import (
     audit_is_clean,
     event,
     query_of,
+    refresh,
     vacuum_everything,
 )
 from tidewheel.commits.operations.undo import undo
 from tidewheel.local.derived.neighbours import derived_job
 from tidewheel.local.partials.stored_trees import kept_trees
 from tidewheel.local.standing.outcome import Refreshed
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.storage.ledger_store import receipts_since
 
 

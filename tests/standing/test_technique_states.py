@@ -14,13 +14,12 @@ import pytest
 from benchmarks.literature import kept_states
 from tests.support.archives.byte_search import holders
 from tests.support.archives.local_archive import LocalArchive
-from tests.support.archives.refreshed_archive import answers, audit_is_clean, event, query_of
+from tests.support.archives.refreshed_archive import answers, audit_is_clean, event, query_of, refresh
 from tests.support.models.query_operations import APPROXIMATE, CASES
 from tidewheel.commits.operations.forget import forget
 from tidewheel.commits.operations.undo import undo
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.answers.technique_states import FILE, KeptState
-from tidewheel.local.standing.refresh import refresh
 from tidewheel.queries.choice import TECHNIQUES, fitting
 from tidewheel.queries.operation import AlgebraClass
 from tidewheel.queries.standing.query import Query

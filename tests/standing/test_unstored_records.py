@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.archives.local_archive import MINUTE_US, LocalArchive
-from tests.support.archives.refreshed_archive import ALIVE, TOTAL, answers, event
+from tests.support.archives.refreshed_archive import ALIVE, TOTAL, answers, event, refresh
 from tidewheel.commits.clock import now_us
 from tidewheel.commits.fail_points import VARIABLE, FailPointReached
 from tidewheel.commits.operations.forget import forget
@@ -17,7 +17,6 @@ from tidewheel.commits.status import status
 from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.local.standing.outcome import Refreshed
-from tidewheel.local.standing.refresh import refresh
 
 
 def test_a_record_that_came_unstored_before_the_first_query_makes_an_answer_incomplete(tmp_path: Path) -> None:

@@ -97,15 +97,10 @@ class TreeGrid:
         self._watermark = watermark
         for piece in pieces:
             piece.numbers(by, self.groups)
-        spans = [
-            (int(piece.fragments[kept[0]]), int(piece.fragments[kept[-1]]), len(kept))
-            for piece in pieces
-            if len(kept := _alive(piece, watermark))
-        ]
         ways = {name: way for name, way in ways.items() if all(one.values(name, way) is not None for one in pieces)}
-        first, last = min((one[0] for one in spans), default=0), max((one[1] for one in spans), default=-1)
-        height, width = last - first + 1, len(self.groups)
-        cells_max = max(CELLS_MIN, min(CELLS_MAX, CELLS_PER_ROW_MAX * sum(one[2] for one in spans)))
+        first, height, count = _extent(pieces, watermark)
+        width = len(self.groups)
+        cells_max = max(CELLS_MIN, min(CELLS_MAX, CELLS_PER_ROW_MAX * count))
         if not height or height * width > cells_max:
             return None
         self.grid = Grid(ways, first, _roomy(height), _roomy(width))
@@ -146,6 +141,14 @@ class TreeGrid:
         begin = int(alive[0]) if len(alive) else self.grid.height
         self.grid.alive_from = self.grid.first + begin
         return bool((self._dies_first[begin:] > watermark).all())
+
+
+def _extent(pieces: Iterable[Piece], watermark: int | None) -> tuple[int, int, int]:
+    """The first fragment of the rows that are alive, over how many fragments they reach, and how many rows they are."""
+    fragments = [piece.fragments[kept] for piece in pieces if len(kept := _alive(piece, watermark))]
+    first = min((int(one[0]) for one in fragments), default=0)
+    last = max((int(one[-1]) for one in fragments), default=-1)
+    return first, last - first + 1, sum(len(one) for one in fragments)
 
 
 def _alive(piece: Piece, watermark: int | None) -> Whole:

@@ -4,9 +4,10 @@ need. So a refresh with few windows goes through arrays that are there, and sort
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -68,13 +69,8 @@ class TreeRows:
         for piece, mine in zip(self.pieces, numbers, strict=True):
             chosen = self._chosen(piece, mine, len(known), edges, bit, alive_after)
             present[chosen.cells] = True
-            for name, way in ways.items() if len(chosen.rows) else ():
-                values = piece.values(name, way)
-                if values is None:
-                    return None
-                totals[name].add(values, chosen)
-        if not all(total.is_exact for total in totals.values()):
-            return None
+            if not _is_added(piece, chosen, ways, totals):
+                return None
         (places,) = np.nonzero(present)
         segment, number = np.divmod(places, len(known))
         columns = dict(zip(groups, known.taken(number).columns, strict=True)) if groups else {}
@@ -98,3 +94,13 @@ class TreeRows:
         if not kept.all():
             rows, cells = rows[kept], cells[kept]
         return Chosen(rows, cells, piece.rows.num_rows)
+
+
+def _is_added(piece: Piece, chosen: Chosen, ways: Ways, totals: Mapping[str, Any]) -> bool:
+    """Add the chosen rows of a piece to the totals; False if that cannot be done exactly."""
+    for name, way in ways.items() if len(chosen.rows) else ():
+        values = piece.values(name, way)
+        if values is None:
+            return False
+        totals[name].add(values, chosen)
+    return all(total.is_exact for total in totals.values())

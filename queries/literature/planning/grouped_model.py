@@ -12,14 +12,14 @@ from fractions import Fraction
 
 from tidewheel.queries.planning.cost_model import FLOAT_GAIN_MIN, Cost, ModelMaker
 from tidewheel.queries.planning.phases import Phases
-from tidewheel.queries.planning.population import Fragments, Kept, Population
+from tidewheel.queries.planning.population import Detail, Fragments, Population
 from tidewheel.queries.planning.workload import Workload
 
 
 @dataclass(frozen=True)
 class GroupedState:
     members: tuple[int, ...]
-    kept: Kept
+    kept: Detail
     phases: Phases
 
 
@@ -34,7 +34,7 @@ class GroupedModel:
 
     def start(self, position: int) -> GroupedState:
         request = self._workload.requests[position]
-        kept = Kept(frozenset({request.predicate}), request.groups)
+        kept = Detail(frozenset({request.predicate}), request.groups)
         return GroupedState((position,), kept, self._workload.phases[position])
 
     def join(self, one: GroupedState, other: GroupedState) -> GroupedState:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
+from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.vacuum.vacuum import vacuum
 from tidewheel.indexing.core.slots import micros
 from tidewheel.jobs.audit.compare import audit
 from tidewheel.local.derived.neighbours import derived_job
+from tidewheel.local.standing.outcome import Refreshed
 from tidewheel.queries.standing.query import Query
 from tidewheel.queries.standing.query_file import parse_query_file
 from tidewheel.sql.statements.select_parser import SelectParser
@@ -57,6 +60,16 @@ def answers(archive: LocalArchive, query: Query, *, minutes: bool = False) -> di
             assert key not in found, "each answer once"
             found[key] = values
     return found
+
+
+def refresh(job: ArchiveJob, queries: Sequence[Query]) -> Refreshed:
+    """Refresh as the product does, and raise what kept a query from being answered."""
+    from tidewheel.local.standing.refresh import Refresh
+
+    done = Refresh(job, queries).run()
+    if done.wrong:
+        raise done.wrong
+    return done
 
 
 def audit_is_clean(archive: LocalArchive) -> bool:

@@ -34,7 +34,7 @@ from tidewheel.queries.standing.staleness import (
     slot_of_report,
     stale_partials,
 )
-from tidewheel.queries.standing.tree import Assignment, Kept, Tree, assigned
+from tidewheel.queries.standing.tree import Assignment, StoredTrees, Tree, assigned
 
 SPAN = 7
 AXIS = TimeAxis(60_000_000, 7_000_000)
@@ -166,7 +166,7 @@ class ModelQueries:
 
     def ask(self, queries: tuple[Query, ...]) -> None:
         self.queries = queries
-        self.assignment = assigned(queries, SPAN * AXIS.interval_us, Kept(self.assignment.trees))
+        self.assignment = assigned(queries, SPAN * AXIS.interval_us, StoredTrees(self.assignment.trees))
 
     def build(self, readable: Callable[[StalePartials], Coverage], through: int | None = None) -> list[StalePartials]:
         """Make stale partials again; only so many, if the refresh is to die in between."""

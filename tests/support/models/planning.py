@@ -13,7 +13,7 @@ import pytest
 from tidewheel.queries.planning.cost_model import ModelMaker, PanesModel
 from tidewheel.queries.planning.loom import Loom, Tree
 from tidewheel.queries.planning.phases import window_starting
-from tidewheel.queries.planning.plan import Draw, Plan
+from tidewheel.queries.planning.plan import Draw, Sharing
 from tidewheel.queries.planning.workload import Workload, workload_of
 from tidewheel.queries.windows import Window
 
@@ -44,7 +44,7 @@ def chance(seed: int = 1) -> Draw:
     return random.Random(seed).randrange
 
 
-def numbers(plan: Plan) -> list[list[int]]:
+def numbers(plan: Sharing) -> list[list[int]]:
     return [[int(name) for name in tree] for tree in plan.trees]
 
 
