@@ -8,7 +8,6 @@ up.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from deltalake import DeltaTable
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.side_tables.side_table import SideTable
 from tidewheel.commits.written import Written
+from tidewheel.indexing.core.derivation import Derivation
 from tidewheel.indexing.core.fates import UNSTORED
 from tidewheel.indexing.core.side_tables import is_derived
 from tidewheel.indexing.core.slots import moment
@@ -53,7 +53,7 @@ def _settled(snapshot: Snapshot) -> Callable[[int, str], bool]:
     if not DeltaTable.is_deltatable(place.delta_uri, place.storage_options):
         return lambda slot, attempt: False
     derived = open_snapshot(place)
-    parts = json.loads(derived.definition.derived).get("parts")
+    parts = Derivation.from_text(derived.definition.derived).parts
     source, partials, span = ledger_of(snapshot), ledger_of(derived), snapshot.definition.span
     return lambda slot, attempt: parts is not None and is_derived(slot, attempt, source, span, partials, parts)
 

@@ -209,7 +209,7 @@ class Simulation:
             return len(runs)
         return join_count([run.stored_bytes for run in reversed(runs)], self.generation.runs_max, receives)
 
-    def _becomes_one(self, runs: list[Run], receives: bool, turns: bool) -> bool:
+    def _becomes_one(self, runs: list[ModelRun], receives: bool, turns: bool) -> bool:
         """Tell whether the strategy re-clusters the whole sub-index, or too much of it is dead."""
         generation = self.generation
         partly_dead = any(run.dead_bytes for run in runs)

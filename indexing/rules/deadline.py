@@ -14,12 +14,12 @@ with the first vacuum after the log's retention that finds a checkpoint old enou
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tidewheel.indexing.core.definition import Clock, Definition
+from tidewheel.indexing.core.derivation import Derivation
 from tidewheel.indexing.core.layouts import Generation, LayoutKind, Strategy
 from tidewheel.indexing.core.slots import iso
 
@@ -84,8 +84,8 @@ class Deadline:
 
 def longest_life(definition: Definition) -> int:
     """Return how many slots a record may be alive; in a derived archive, as long as its queries keep anything."""
-    lives = json.loads(definition.derived).get("slots_alive") if definition.derived else None
-    return definition.span if lives is None else min(int(lives), definition.span)
+    lives = Derivation.from_text(definition.derived).slots_alive
+    return definition.span if lives is None else min(lives, definition.span)
 
 
 def unstored_kept_us(definition: Definition) -> int:

@@ -6,8 +6,10 @@ side by side change each what is owed to their own queries.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from tidewheel.indexing.core.derivation import Derivation
 
 KEY = "owed"
 
@@ -28,9 +30,7 @@ def without_owed(derived: str) -> str:
     >>> without_owed('{"of": "m", "owed": {"a@1": 7}}')
     '{"of": "m"}'
     """
-    if f'"{KEY}"' not in derived:
-        return derived
-    return _text({key: value for key, value in json.loads(derived).items() if key != KEY})
+    return _with(Derivation.from_text(derived), {}) if f'"{KEY}"' in derived else derived
 
 
 def with_owed(derived: str, parts: Collection[str], owed: Mapping[str, int]) -> str:
@@ -43,13 +43,13 @@ def with_owed(derived: str, parts: Collection[str], owed: Mapping[str, int]) -> 
     """
     others = {part: slot for part, slot in _all_owed(derived).items() if part not in parts}
     owing = others | dict(owed)
-    bare = json.loads(without_owed(derived))
-    return _text({**bare, KEY: owing} if owing else bare)
+    return _with(Derivation.from_text(derived), owing)
+
+
+def _with(derivation: Derivation, owed: Mapping[str, int]) -> str:
+    bare = {key: value for key, value in derivation.content.items() if key != KEY}
+    return replace(derivation, content={**bare, KEY: owed} if owed else bare).to_text()
 
 
 def _all_owed(derived: str) -> dict[str, int]:
-    return dict(json.loads(derived).get(KEY, {})) if f'"{KEY}"' in derived else {}
-
-
-def _text(told: Mapping[str, object]) -> str:
-    return json.dumps(told, sort_keys=True)
+    return dict(Derivation.from_text(derived).content.get(KEY, {})) if f'"{KEY}"' in derived else {}

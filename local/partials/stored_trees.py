@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.derivation import Derivation
 from tidewheel.local.derived.neighbours import derived_by
 from tidewheel.queries.standing.tree import NO_TREES, StoredTrees, Tree
 
@@ -14,5 +13,5 @@ def kept_trees(job: ArchiveJob) -> StoredTrees:
     with derived_by(job) as derived:
         if not derived:
             return NO_TREES
-        told = json.loads(derived)
-        return StoredTrees(tuple(Tree.from_json(one) for one in told["trees"]), told.get("tree_of", {}))
+        content = Derivation.from_text(derived).content
+        return StoredTrees(tuple(Tree.from_json(one) for one in content["trees"]), content.get("tree_of", {}))

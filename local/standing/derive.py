@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from tidewheel.commits.archive import ArchiveJob
 from tidewheel.commits.attempt import Outcome
 from tidewheel.commits.operations.observe import observe
 from tidewheel.indexing.core.definition import Definition
+from tidewheel.indexing.core.derivation import ANSWERS, PARTIALS, Derivation
 from tidewheel.indexing.errors import InvalidInput
 from tidewheel.local.answers.owed_slots import owed_of, with_owed, without_owed
 from tidewheel.local.derived.neighbours import derived_by, derived_job, is_there
@@ -84,27 +84,30 @@ def derive(
     if ledger_of(snapshot).horizon != horizon:
         observe(job, horizon)
     lives_us = max((tree.life_us(source.max_lifetime_us) for tree in assignment.trees), default=0)
-    trees = _told(
-        {
-            "of": job.location.uri,
+    trees = Derivation(
+        PARTIALS,
+        (job.location.uri,),
+        parts=tuple(tree.name for tree in assignment.trees),
+        slots_alive=_slots(source, lives_us),
+        content={
             "trees": [tree.to_json() for tree in assignment.trees],
             "tree_of": {query.part: assignment.tree_of[query.name] for query in queries},
-            "parts": [tree.name for tree in assignment.trees],  # for those who do not read trees
-            "slots_alive": _slots(source, lives_us),
-        }
+        },
     )
-    trees = _define(
-        partials, definition_of(source, "partials", PARTIAL_KEY, trees), horizon, _partial_schema(assignment)
+    by_trees = _define(
+        partials,
+        definition_of(source, PARTIALS, PARTIAL_KEY, trees.to_text()),
+        horizon,
+        _partial_schema(assignment),
     )
-    told = {
-        "of": job.location.uri,
-        "slots_alive": _slots(source, max((query.terms.keep_us for query in queries), default=0)),
-    }
-    asked = _told(with_queries(told, queries, files))
+    kept = _slots(source, max((query.terms.keep_us for query in queries), default=0))
+    asked = Derivation(ANSWERS, (job.location.uri,), slots_alive=kept, content=with_queries({}, queries, files))
     # Answers are compared as long as they are corrected.
     young = _slots(source, max((query.terms.revise_us for query in queries), default=0))
-    asked = _define(answers, definition_of(source, "answers", ANSWER_KEY, asked), young, _answer_schema(queries))
-    return Derived(tuple(queries), assignment, source, horizon, young, trees, asked)
+    by_queries = _define(
+        answers, definition_of(source, ANSWERS, ANSWER_KEY, asked.to_text()), young, _answer_schema(queries)
+    )
+    return Derived(tuple(queries), assignment, source, horizon, young, by_trees, by_queries)
 
 
 def observe_for(job: ArchiveJob, queries: Sequence[Query]) -> None:
@@ -120,10 +123,6 @@ def slots_observed(source: Definition, assignment: Assignment) -> int:
     life_us = source.max_lifetime_us
     reaches = (max(tree.horizon_us + tree.ahead_us, tree.life_us(life_us)) for tree in assignment.trees)
     return _slots(source, max(reaches, default=0))
-
-
-def _told(by: Mapping[str, object]) -> str:
-    return json.dumps(by, sort_keys=True)
 
 
 def _define(job: ArchiveJob, wanted: Definition, horizon: int, columns: Sequence[tuple[str, str]]) -> str:

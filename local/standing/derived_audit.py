@@ -6,7 +6,6 @@ again), and answers that are no longer corrected.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,8 +19,10 @@ import pyarrow.compute as pc
 from tidewheel.commits.archive import ArchiveJob
 from tidewheel.indexing.core.batch_map import Batch, BatchKey
 from tidewheel.indexing.core.batches import made_of
+from tidewheel.indexing.core.derivation import ANSWERS, PARTIALS, Derivation
 from tidewheel.indexing.core.ledger import Ledger
 from tidewheel.indexing.core.state import FileFact
+from tidewheel.indexing.errors import InvalidInput
 from tidewheel.indexing.printable import counted
 from tidewheel.indexing.rules.findings import Finding, Flaw, hit_range
 from tidewheel.local.answers.answer_store import Folded, stored_answers
@@ -71,7 +72,7 @@ def derived_findings(job: ArchiveJob, snapshot: Snapshot, facts: Sequence[FileFa
     """Rows of a derived archive that are not what was stored, or not what its source gives."""
     source = source_job(job, snapshot.definition.name)
     called = replace(source, called=job.source_called(snapshot.definition.name))
-    told = json.loads(snapshot.definition.derived)
+    kind = _known_kind(snapshot)
     with damage_named(called), duckdb.connect(":memory:") as connection:
         try:
             findings = [finding for fact in facts for finding in _changed_rows(snapshot, fact)]
@@ -80,11 +81,23 @@ def derived_findings(job: ArchiveJob, snapshot: Snapshot, facts: Sequence[FileFa
                 return unreadable
             raise
         connection.execute("SET TimeZone = 'UTC'")
-        if "trees" in told:
+        if kind == PARTIALS:
             again = _partials_again(source, snapshot, connection)
         else:
             again = _answers_again(source, snapshot, stored_queries(snapshot), connection)
         return findings + [finding for one in again for finding in _difference(snapshot, facts, one)]
+
+
+def _known_kind(snapshot: Snapshot) -> str:
+    """The kind of a derived archive; one that is not derived anew here is refused, as its rows cannot be judged."""
+    kind = Derivation.from_text(snapshot.definition.derived).kind
+    if kind not in (PARTIALS, ANSWERS):
+        raise InvalidInput(
+            f"archive {snapshot.definition.name} is derived in a way that this program does not know "
+            f"({kind or 'its definition names none'}), so it cannot tell whether the rows are right",
+            "audit it with the program that derives it, or check its files and receipts alone: --quick",
+        )
+    return kind
 
 
 def _unreadable(snapshot: Snapshot, facts: Sequence[FileFact]) -> list[Finding]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
-from tidewheel.indexing.core.receipts import Batch
+from tidewheel.indexing.core.batch_map import Batch
 from tidewheel.indexing.core.slots import TimeAxis, iso, ranges_since
 from tidewheel.indexing.durations import duration_text
 from tidewheel.indexing.errors import InvalidInput

@@ -13,11 +13,12 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.indexing.core.derivation import Derivation
 from tidewheel.local.derived.neighbours import derived_by, derived_job
 from tidewheel.queries.standing.query import DIGEST_BYTES, Query
 from tidewheel.storage.snapshot import Snapshot
@@ -48,7 +49,7 @@ def with_queries(told: Mapping[str, Any], queries: Iterable[Query], files: str =
 
 def kept_queries(derived: str) -> KeptQueries:
     """The queries in such a definition, with their digests; in that of any other archive, none."""
-    told = _unpacked(json.loads(derived or "{}"))
+    told = _unpacked(_content(derived))
     pairs = zip(told.get(KEY, ()), chain(_digests(told), repeat("")), strict=False)
     queries = tuple(Query.from_json({**one, "text": digest}) for one, digest in pairs)
     return KeptQueries(queries, told.get(FILES, ""))
@@ -61,18 +62,18 @@ def queries_in(derived: str) -> list[Query]:
 
 def query_in(derived: str, name: str) -> Query | None:
     """The query of a name in such a definition: no other is looked at, as there may be thousands."""
-    told = _unpacked(json.loads(derived or "{}")).get(KEY, ())
+    told = _unpacked(_content(derived)).get(KEY, ())
     return next((Query.from_json(one) for one in told if one["name"] == name), None)
 
 
 def files_in(derived: str) -> str:
     """The digest of the query files in such a definition."""
-    return str(json.loads(derived or "{}").get(FILES, ""))
+    return str(_content(derived).get(FILES, ""))
 
 
 def says_the_same(derived: str, other: str) -> bool:
     """Tell whether two definitions say the same: not every zlib packs it alike."""
-    return derived == other or _unpacked(json.loads(derived)) == _unpacked(json.loads(other))
+    return derived == other or _unpacked_whole(derived) == _unpacked_whole(other)
 
 
 def stored_queries(answers: Snapshot) -> list[Query]:
@@ -103,7 +104,11 @@ def answered_files(job: ArchiveJob) -> str:
         return files_in(derived)
 
 
-def _unpacked(told: dict[str, Any]) -> dict[str, Any]:
+def _content(derived: str) -> Mapping[str, Any]:
+    return Derivation.from_text(derived).content
+
+
+def _unpacked(told: Mapping[str, Any]) -> Mapping[str, Any]:
     packed = told.get(KEY)
     if not isinstance(packed, str):
         return told
@@ -111,6 +116,11 @@ def _unpacked(told: dict[str, Any]) -> dict[str, Any]:
         return {**told, KEY: json.loads(zlib.decompress(b64decode(packed)))}
     except zlib.error as error:
         raise ValueError(f"its queries are not what was packed: {error}") from error
+
+
+def _unpacked_whole(derived: str) -> Derivation:
+    derivation = Derivation.from_text(derived)
+    return replace(derivation, content=_unpacked(derivation.content))
 
 
 def _digests(told: Mapping[str, Any]) -> Iterable[str]:

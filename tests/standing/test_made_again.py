@@ -111,5 +111,5 @@ def _raised(one: Refresh) -> None:
 
 
 def test_with_a_budget_nothing_is_made_again(archive: LocalArchive) -> None:
-    with pytest.raises(InvalidInput, match="has no budget"):
+    with pytest.raises(InvalidInput, match="takes no budget"):
         tidewheel.open("m").queries.refresh(start=archive.axis.name(2), budget_s=1)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.archives.local_archive import MINUTE_US, Event, LocalArchive
-from tests.support.archives.refreshed_archive import answers, audit_is_clean, query_of
+from tests.support.archives.refreshed_archive import answers, audit_is_clean, query_of, refresh
 from tidewheel.commits.operations.forget import forget
-from tidewheel.local.standing.refresh import refresh
 
 HALF = 30_000_000
 BODY = 'group_by = ["k"]\nwindow = "90s"\nslide = "30s"\nrevise = "135s"\nkeep = "1h"'
