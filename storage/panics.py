@@ -1,4 +1,4 @@
-"""What makes delta-rs panic, as a flipped bit in a checkpoint does: Python gets it as no Exception at all."""
+"""Panics of delta-rs, as a flipped bit in a checkpoint causes them. Python gets a panic as no Exception at all."""
 
 from __future__ import annotations
 
