@@ -31,7 +31,7 @@ DENSE_LEFT = 4
 FRAGMENTS_LEFT = 1
 LONG_FILES_LEFT = 1
 WIDE_CLASSES_LEFT = 0
-HEAPS_LEFT = 1
+HEAPS_LEFT = 2
 NAMES_TWICE_LEFT = 41
 _BRANCHES = (
     *(ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While),
@@ -39,7 +39,7 @@ _BRANCHES = (
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ROW = re.compile(r"^\| `([\w/]+)/` \| (.*?) \|", re.MULTILINE)
-_FOLDER = re.compile(r"(?:^|· )`([\w/]+)/`")
+_FOLDER = re.compile(r"(?:^|[·←] )`([\w/]+)/`")
 
 
 @cache
