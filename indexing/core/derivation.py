@@ -1,4 +1,4 @@
-"""What an archive is derived by: how, from which others, in which parts, and for how long its rows matter.
+"""The derivation of an archive: how it is derived, from which others, in which parts, and for how long its rows matter.
 
 A definition keeps it as a text (`Definition.derived`). A reader asks this value for what it needs and leaves the rest,
 so programs read the derivations of later ones as far as they know their words, and write them back unchanged.

@@ -13,7 +13,7 @@ becomes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,8 @@ from typing import Any
 import duckdb
 
 from tidewheel.indexing.errors import InvalidInput
+from tidewheel.sql.derivations.lives import Life, joined_life
+from tidewheel.sql.derivations.row_numbers import RowNumbers
 from tidewheel.sql.derivations.sources import HIDDEN, Relation, living, window_of, windowed
 from tidewheel.sql.derivations.trees import (
     Node,
@@ -33,23 +35,6 @@ from tidewheel.sql.derivations.trees import (
 )
 from tidewheel.sql.engine.quoting import Sql, join, quote_identifier
 from tidewheel.sql.statements.guard import syntax_nodes
-
-# Hashes of joined rows follow from those of their parts; `queries/derivations/forms.py` has the same.
-_COMBINED = "CAST((CAST({0} AS HUGEINT) * 1000003 + {1}) % 2305843009213693951 AS BIGINT)"
-
-
-@dataclass(frozen=True)
-class Life:
-    """A row's life as SQL: its end, slot, hash and time."""
-
-    until: Sql
-    place: Sql
-    row_hash: Sql
-    time: Sql
-
-    def columns(self) -> Sql:
-        values = (self.until, self.place, self.row_hash, self.time)
-        return join(", ", (Sql(f"{value} AS {name}") for value, name in zip(values, HIDDEN, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -130,7 +115,7 @@ class Rewriting:
                 life = self._with_match(life, one)
         conditions = [self._condition(one) for one in parts]
         where = f" WHERE {join(' AND ', conditions)}" if conditions else ""
-        numbered = _RowNumbers(self.trees, life)
+        numbered = RowNumbers(self.trees, life)
         columns = [numbered.column(one) for one in self._columns(node)]
         qualify = numbered.qualify(node.get("qualify"))
         shown = numbered.shortened(node.get("qualify"), self._columns(node))
@@ -210,7 +195,7 @@ class Rewriting:
         condition = f" ON {self.trees.text_of(table['condition'])}" if table.get("condition") else ""
         if table.get("using_columns"):
             condition = f" USING ({join(', ', map(quote_identifier, table['using_columns']))})"
-        return Sql(f"{left} {kind} JOIN {right}{condition}"), _joined(one, other, kind)
+        return Sql(f"{left} {kind} JOIN {right}{condition}"), joined_life(one, other, kind)
 
     def _leaf(self, table: Node) -> tuple[str, Sql]:
         """Return one input with its alias."""
@@ -249,47 +234,6 @@ class Rewriting:
         return [self.trees.text_of(one) for one in sides if one.get("column_names", [""])[0] == name]
 
 
-@dataclass(frozen=True)
-class _RowNumbers:
-    """Row numbers of a SELECT: their order is made total, and a number that is shown ends with the first better row."""
-
-    trees: Trees
-    life: Life
-
-    def column(self, node: Node) -> Sql:
-        text = self.trees.text_of(self._total(node))
-        return Sql(f"{text} AS {quote_identifier(node['alias'])}") if node.get("alias") else text
-
-    def qualify(self, node: Node | None) -> Sql:
-        if not node:
-            return Sql("")
-        return Sql(f" QUALIFY {self.trees.text_of(self._total(node))}")
-
-    def _total(self, node: Any) -> Any:
-        """Return a tree in which each row number orders by the row's hash as well."""
-        if isinstance(node, list):
-            return [self._total(one) for one in node]
-        if not isinstance(node, dict):
-            return node
-        found = {key: self._total(value) for key, value in node.items()}
-        if found.get("class") == "WINDOW":
-            if found["type"] != "WINDOW_ROW_NUMBER":
-                raise InvalidInput("a window function", "row_number() OVER (...) is taken, with QUALIFY")
-            tie = {"type": "DESCENDING", "null_order": "ORDER_DEFAULT"}
-            found["orders"] = [*found["orders"], tie | {"expression": self.trees.expression(self.life.row_hash)}]
-        return found
-
-    def shortened(self, qualify: Node | None, columns: Sequence[Node]) -> Life:
-        shown = [one for one in columns if one.get("class") == "WINDOW"]
-        if not shown:
-            return self.life
-        window = self._total(shown[0])
-        text = self.trees.text_of(window)
-        over = text[text.index(" OVER ") :].rstrip(")")
-        running = f"min({self.life.until}){over} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
-        return Life(Sql(running), self.life.place, self.life.row_hash, self.life.time)
-
-
 def _join_kind(table: Node) -> str:
     kind = "ASOF" if table["ref_type"] == "ASOF" else str(table["join_type"])
     if kind not in ("INNER", "LEFT", "ASOF") or table["ref_type"] not in ("REGULAR", "CROSS", "ASOF"):
@@ -300,18 +244,6 @@ def _join_kind(table: Node) -> str:
     if table["ref_type"] == "ASOF" and table["join_type"] != "INNER":
         raise InvalidInput("a derived archive takes no ASOF LEFT JOIN", "use asof join, and NOT EXISTS for the others")
     return "CROSS" if table["ref_type"] == "CROSS" else kind
-
-
-def _joined(one: Life, other: Life, kind: str) -> Life:
-    """Return the life of a row that shows both; a left row without a match has its own."""
-    until = Sql(f"least({one.until}, {other.until})")
-    both = Sql(_COMBINED.format(one.row_hash, other.row_hash))
-    if kind == "LEFT":
-        row_hash = Sql(f"CASE WHEN {other.until} IS NULL THEN {one.row_hash} ELSE {both} END")
-        return Life(until, one.place, row_hash, one.time)
-    if kind == "ASOF":
-        return Life(until, one.place, both, one.time)
-    return Life(until, Sql(f"greatest({one.place}, {other.place})"), both, one.time)
 
 
 def _refuse_subqueries(node: Any) -> None:

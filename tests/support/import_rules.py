@@ -147,7 +147,6 @@ LITERATURE = "tidewheel.queries.literature"
 LITERATURE_READERS = (
     "queries/literature/",
     "tidewheel/plans.py",
-    "tidewheel/tracing.py",
     "tidewheel/commands/tracing.py",
     "tidewheel/views/tracing.py",
     "tidewheel/isolation_measures.py",

@@ -9,7 +9,7 @@ more where its window is larger. A window of time is its rate times its length i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -139,18 +139,26 @@ class WindowQuery:
             raise InvalidInput("the query has no join method", "give one, or leave it to the default")
         if all(one.is_table for one in self.streams):
             raise InvalidInput("every input is a table: this is no continuous query", "name at least one stream")
+        self._check_predicates(names)
+        if len(names) > 1:
+            self._check_windows()
+
+    def _check_predicates(self, names: Sequence[str]) -> None:
         for name in {name for pair in self.factors for name in pair} | {one.stream for one in self.selections}:
             if name not in names:
                 raise InvalidInput(f"a predicate names '{name}', which is no stream", f"there are {', '.join(names)}")
         for pair, factor in self.factors.items():
             _share(f"the factor of {' and '.join(sorted(pair))}", factor)
+
+    def _check_windows(self) -> None:
+        """Refuse a join of a stream without a window, or with one that never holds a row."""
         for one in self.streams:
-            if len(names) > 1 and not one.is_bounded:
+            if not one.is_bounded:
                 raise InvalidInput(
                     f"stream '{one.name}' is joined but has no window: an unbounded join needs unbounded memory",
                     "give it a window of rows or of time",
                 )
-            if len(names) > 1 and not one.window:
+            if not one.window:
                 raise InvalidInput(f"the window of stream '{one.name}' is 0 rows", "give a rate above 0")
 
     @cached_property

@@ -14,20 +14,27 @@ from tidewheel.queries.statements.plan import Distinct, Join, Negation, Operator
 def distincts_and_joins(plan: Operator) -> Iterator[Operator]:
     """R4: give δ of a join as a join of δ, and back where both are on all columns."""
     if isinstance(plan, Distinct) and isinstance(plan.input, Join):
-        join = plan.input
-        values = set(plan.values)
-        keys = [tuple(dict.fromkeys(column)) for column in zip(*join.on, strict=True)]
-        is_key = values <= {*keys[0], *keys[1]} and all(values & set(pair) for pair in join.on)
-        if values == set(join.columns):
-            yield _joined(plan, join, join.left.columns, join.right.columns)
-        elif is_key:
-            yield _joined(plan, join, keys[0], keys[1])
-    if isinstance(plan, Join) and all(isinstance(one, Distinct) for one in plan.inputs):
-        left, right = plan.inputs
-        assert isinstance(left, Distinct)
-        assert isinstance(right, Distinct)
-        if left.counters == right.counters and all(set(one.values) == set(one.input.columns) for one in (left, right)):
-            yield Distinct(plan.over(left.input, right.input), left.values + right.values, left.counters)
+        yield from _pushed_down(plan, plan.input)
+    if isinstance(plan, Join):
+        yield from _pulled_up(plan)
+
+
+def _pushed_down(plan: Distinct, join: Join) -> Iterator[Operator]:
+    values = set(plan.values)
+    keys = [tuple(dict.fromkeys(column)) for column in zip(*join.on, strict=True)]
+    is_key = values <= {*keys[0], *keys[1]} and all(values & set(pair) for pair in join.on)
+    if values == set(join.columns):
+        yield _joined(plan, join, join.left.columns, join.right.columns)
+    elif is_key:
+        yield _joined(plan, join, keys[0], keys[1])
+
+
+def _pulled_up(plan: Join) -> Iterator[Operator]:
+    left, right = plan.inputs
+    if not isinstance(left, Distinct) or not isinstance(right, Distinct):
+        return
+    if left.counters == right.counters and all(set(one.values) == set(one.input.columns) for one in (left, right)):
+        yield Distinct(plan.over(left.input, right.input), left.values + right.values, left.counters)
 
 
 def _joined(plan: Distinct, join: Join, left: tuple[str, ...], right: tuple[str, ...]) -> Operator:

@@ -21,6 +21,7 @@ from tidewheel.queries.statements.join_sizes import Number
 def places(tree: Tree) -> list[str]:
     """Return where a box can be: the texts of the streams and joins.
 
+    >>> from tidewheel.queries.literature.optimiser.plan_tree import Join, Leaf
     >>> places(Join(Leaf("A"), Leaf("B")))
     ['A', 'B', '(A B)']
     """
@@ -51,6 +52,7 @@ def _dropped(flow: Flow, keep: Number, window_of: str) -> Flow:
 def moved_to_sources(tree: Tree, boxes: Mapping[str, Number], window_of: str) -> dict[str, Number]:
     """Return boxes on the sources alone that leave the output as it was.
 
+    >>> from tidewheel.queries.literature.optimiser.plan_tree import Join, Leaf
     >>> moved_to_sources(Join(Leaf("A"), Leaf("B")), {"(A B)": 0.5}, "survivors")
     {'A': 0.5, 'B': 0.5}
     """

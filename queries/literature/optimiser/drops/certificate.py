@@ -59,7 +59,7 @@ def of_knapsack(costs: PathCosts, time: Number, keep: Mapping[str, Number]) -> N
     """Return the bound on a plan's output at the price that the keep fractions show.
 
     >>> of_knapsack(PathCosts({"A": 100, "C": 700}, {"A": 60, "C": 70}), 100, {"A": 0.5, "C": 1})
-    783.3333333333334
+    750.0
     """
     partial = [name for name in keep if keep[name] < 1 and costs.cost[name]]
     price: Number = max((costs.benefit[name] / costs.cost[name] for name in partial), default=0)

@@ -45,19 +45,29 @@ def knapsack(
     if not any(benefit.values()) and not least:
         total: Number = sum(cost.values())
         return dict.fromkeys(cost, 1 if total <= time else time / total)
-    keep: dict[str, Number] = {name: 1 if not cost[name] else (least or {}).get(name, 0) for name in cost}
+    keep = _begun(cost, least or {})
     left = time - sum(cost[name] * keep[name] for name in cost)
     if left < -ROOM * time:
         raise MinimumRatesInfeasible(time - left, time)
     for group in _groups(cost, benefit, weights or {}, in_order):
-        need = sum(cost[name] * (1 - keep[name]) for name in group)
-        if left <= 0 or not need:
-            continue
-        part: Number = 1 if need <= left else left / need
-        for name in group:
-            keep[name] = keep[name] + (1 - keep[name]) * part
-        left = left - need * part
+        left -= _fill(keep, group, cost, left)
     return {name: _whole(keep[name]) for name in keep}
+
+
+def _begun(cost: Mapping[str, Number], least: Mapping[str, Number]) -> dict[str, Number]:
+    """Return the least fractions; streams that cost nothing are kept whole."""
+    return {name: least.get(name, 0) if cost[name] else 1 for name in cost}
+
+
+def _fill(keep: dict[str, Number], group: Sequence[str], cost: Mapping[str, Number], left: Number) -> Number:
+    """Keep of a group as much as there is time for, the same share of each; what that costs."""
+    need: Number = sum(cost[name] * (1 - keep[name]) for name in group)
+    if left <= 0 or not need:
+        return 0
+    part: Number = 1 if need <= left else left / need
+    for name in group:
+        keep[name] = keep[name] + (1 - keep[name]) * part
+    return need * part
 
 
 def _whole(keep: Number) -> Number:

@@ -36,12 +36,8 @@ class Bounds:
     def check(self, query: WindowQuery) -> None:
         if self.window_of not in (ARRIVALS, SURVIVORS):
             raise InvalidInput(f"no windows of {self.window_of}", f"they are of {ARRIVALS} or {SURVIVORS}")
-        for told, shares in (("minimum", self.least or {}), ("weight", self.weights or {})):
-            for name, share in shares.items():
-                if name not in query.by_name:
-                    raise InvalidInput(f"a {told} for '{name}', which is no stream", "name one of the streams")
-                if share < 0 or (told == "minimum" and share > 1):
-                    raise InvalidInput(f"the {told} of '{name}' is {share}", "give a share from 0 to 1")
+        _check_shares(query, "minimum", self.least or {}, most=1)
+        _check_shares(query, "weight", self.weights or {})
         if self.window_of == SURVIVORS:
             timed = [one.name for one in query.streams if one.length is not None]
             if timed:
@@ -53,6 +49,14 @@ class Bounds:
             raise InvalidInput(
                 "weights with windows of arrivals", "use minimum keep fractions, or windows of survivors"
             )
+
+
+def _check_shares(query: WindowQuery, told: str, shares: Mapping[str, Number], most: Number = math.inf) -> None:
+    for name, share in shares.items():
+        if name not in query.by_name:
+            raise InvalidInput(f"a {told} for '{name}', which is no stream", "name one of the streams")
+        if not 0 <= share <= most:
+            raise InvalidInput(f"the {told} of '{name}' is {share}", "give a share from 0 to 1")
 
 
 OF_ARRIVALS = Bounds()
