@@ -15,8 +15,8 @@ import tidewheel.archive
 from tests.support.archives.asked_archive import QUERIES, answers, asked_archive, copied_archive
 from tidewheel.cli import main
 from tidewheel.commits.archive import ArchiveJob
+from tidewheel.local.derived import neighbours
 from tidewheel.local.derived.neighbours import is_there
-from tidewheel.local.partials import stored_trees
 from tidewheel.local.standing import derive
 from tidewheel.local.standing.refresh import Refresh
 from tidewheel.local.standing.statistics import known_of
@@ -73,7 +73,7 @@ def test_who_comes_second_uses_what_the_first_made(tmp_path: Path, monkeypatch: 
 
     first = tidewheel.archive.open("m").queries.refresh(node=(1, 2))
     with monkeypatch.context() as late:
-        late.setattr(stored_trees, "is_there", not_yet)
+        late.setattr(neighbours, "is_there", not_yet)
         late.setattr(derive, "is_there", not_yet)
         second = tidewheel.archive.open("m").queries.refresh(node=(2, 2))
     assert {one.part.split("@")[0] for done in (first, second) for one in done.due} == set(NAMES)
