@@ -43,6 +43,8 @@ OWN = (
     "literature/patterns/sketches",
     "literature/patterns/join_synopses",
     "literature/isolation",
+    "literature/optimiser",
+    "literature/optimiser/drops",
     "literature/frequent",
     "",
 )

@@ -1,4 +1,4 @@
-"""Arrival-ordered list: what the direct approach keeps when it is blind to patterns (section 3.6.1).
+"""Arrival-ordered list: what the direct approach keeps when it is blind to patterns (section 3.6.1): one unsorted day.
 
 Insert O(1); every expiry visits all B records, and so does the search for one that ends early.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidewheel.queries.literature.state.days import Unsorted
 from tidewheel.queries.literature.state.records import Record, Steps, end_order
 
 
@@ -21,28 +22,23 @@ class ArrivalList:
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
-        self._records: list[Record] = []
+        self._records = Unsorted(steps)
+        self._many = 0
 
     def insert(self, record: Record) -> None:
-        self.steps.touched += 1
-        self._records.append(record)
+        self._many += 1
+        self._records.insert(record)
 
     def expire(self, now: float) -> list[Record]:
-        self.steps.touched += len(self._records)
-        found = [record for record in self._records if record.exp <= now]
-        if found:
-            self._records = [record for record in self._records if record.exp > now]
+        found = self._records.expire(now)
+        self._many -= len(found)
         return sorted(found, key=end_order)
 
     def discard(self, record: Record) -> None:
-        for at, held in enumerate(self._records):
-            self.steps.touched += 1
-            if held.id == record.id:
-                del self._records[at]
-                return
+        self._many -= self._records.discard(record)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)
 
     def __len__(self) -> int:
-        return len(self._records)
+        return self._many
